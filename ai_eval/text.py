@@ -1,0 +1,49 @@
+"""Text at the edge: what no database and no API takes is replaced here, and nowhere else."""
+
+import math
+import re
+import unicodedata
+from typing import Any
+
+NUL_MARK = "␀"
+SURROGATE_MARK = "�"
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def clean_text(text: str) -> str:
+    """`text` with NUL and lone surrogates replaced by visible marks; all else as it came."""
+    if _UNSTORABLE.search(text) is None:
+        return text
+    return _UNSTORABLE.sub(lambda match: NUL_MARK if match.group() == "\x00" else SURROGATE_MARK, text)
+
+
+def clean_json(value: Any) -> Any:
+    """A JSON value that every database stores and gives back alike.
+
+    Texts and keys are cleaned, numbers that JSON does not know (NaN, the infinities) become
+    their names as text, tuples become lists, and whatever else is no JSON becomes its text.
+    """
+    if isinstance(value, str):
+        return clean_text(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, dict):
+        return {clean_text(str(key)): clean_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_json(item) for item in value]
+    return clean_text(str(value))
+
+
+def is_blank(text: str) -> bool:
+    """Whether a reader sees nothing: empty, or only white space, control and zero-width characters."""
+    return all(character.isspace() or unicodedata.category(character) in {"Cc", "Cf"} for character in text)
+
+
+def shorten(text: str, limit: int) -> str:
+    """The first `limit` characters, with a mark telling how many are missing."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… [{len(text) - limit} more characters]"

@@ -1,0 +1,1 @@
+"""Grades what an agent did by querying the real database."""

@@ -1,0 +1,1 @@
+"""The demonstration: a small library with a help desk."""

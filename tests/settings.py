@@ -1,0 +1,13 @@
+"""The reference site's settings, with the dummy app that uses every extension point."""
+
+import os
+import tempfile
+
+os.environ.setdefault("SECRET_KEY", "only-for-tests-and-nowhere-else-0123456789-abcdefghij-klmnopqrst")
+os.environ.setdefault("VAR_DIR", tempfile.mkdtemp(prefix="ai-eval-tests-"))
+os.environ.setdefault("TLS", "0")
+
+from evalsite.settings import *  # noqa: E402, F403
+
+INSTALLED_APPS = [*INSTALLED_APPS, "tests.dummy"]  # noqa: F405
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
