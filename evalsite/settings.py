@@ -123,7 +123,9 @@ LOGGING = {
 }
 
 AI_EVAL = {
-    "DATASET_PATH": env.str("AI_EVAL_DATASET_PATH", default=str(BASE_DIR / "evalsite" / "riverside" / "data")),
+    "DATASET_PATH": env.str(
+        "AI_EVAL_DATASET_PATH", default=str(BASE_DIR / "evalsite" / "riverside" / "data")
+    ),
     "JUDGE_MODEL": env.str("AI_EVAL_JUDGE_MODEL", default=""),
     "JUDGE_API_BASE": env.str("AI_EVAL_JUDGE_API_BASE", default=""),
     "KEY_HOSTS": env.list("AI_EVAL_KEY_HOSTS", default=[]),

@@ -1,0 +1,9 @@
+"""How one answer is scored. An app's own graders stand in its `graders.py`:
+
+from ai_eval.graders import Grader, GradeResult, register
+"""
+
+from ai_eval.graders.base import Grader, GradeResult, JudgeTrace
+from ai_eval.graders.registry import GraderInfo, register, registry
+
+__all__ = ["GradeResult", "Grader", "GraderInfo", "JudgeTrace", "register", "registry"]

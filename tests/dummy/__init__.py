@@ -1,0 +1,1 @@
+"""A plug-in app that uses every extension point."""
