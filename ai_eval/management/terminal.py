@@ -1,0 +1,156 @@
+"""What the commands print: tables and progress on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Protocol
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from ai_eval.models import Run
+from ai_eval.runs.document import verdict_of
+from ai_eval.runs.progress import progress
+from ai_eval.runs.verdict import Verdict
+from ai_eval.runs.wording import counts_sentence, figure_text, gate_sentence
+
+SIGNS = {"passed": ("✔ passed", "bold green"), "failed": ("✘ failed", "bold red")}
+PROGRESS_SECONDS = 0.5
+PLAIN_WIDTH = 120
+
+
+class Stream(Protocol):
+    def write(self, text: str, /) -> object: ...
+
+
+def console_for(stream: IO[str]) -> Console:
+    """Colours only on a terminal; elsewhere a fixed width, so that logs do not depend on the machine."""
+    terminal = bool(getattr(stream, "isatty", lambda: False)())
+    return Console(file=stream, width=None if terminal else PLAIN_WIDTH, highlight=False, soft_wrap=False)
+
+
+class RunProgress:
+    """A bar on a terminal; elsewhere nothing but the lines at start and end."""
+
+    def __init__(self, console: Console, run: Run) -> None:
+        self._run = run
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[outcomes]}"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task(escape(run.target_slug), total=run.planned, outcomes="")
+        self._shown = 0.0
+
+    def update(self) -> None:
+        """Called between the worker's steps; looks at the database only now and then."""
+        if self._bar.disable or time.monotonic() - self._shown < PROGRESS_SECONDS:
+            return
+        self._shown = time.monotonic()
+        now = progress(self._run.pk)
+        outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(now.outcomes.items()))
+        self._bar.update(self._task, completed=now.ended, outcomes=outcomes)
+
+    @contextmanager
+    def shown(self) -> Iterator["RunProgress"]:
+        with self._bar:
+            yield self
+
+
+def _verdict_text(run: Run, verdict: Verdict | None) -> Text:
+    if verdict is None:
+        return Text(f"– {run.state}", "bold yellow")
+    if not verdict.verdict:
+        return Text("– no gate", "bold")
+    sign, style = SIGNS.get(verdict.verdict, ("? undecided", "bold yellow"))
+    if verdict.gate is not None and verdict.gate.type == "soft" and verdict.verdict != "passed":
+        sign, style = f"{sign} (soft)", "bold yellow"
+    return Text(sign, style)
+
+
+def print_results(console: Console, runs: list[Run]) -> None:
+    """One line a target, then for each its reasons, graders and advisories."""
+    table = Table(title=None, expand=False)
+    for heading in ("target", "run", "verdict", "pass rate", "average score (0-5)", "answers"):
+        table.add_column(heading, overflow="fold")
+    for run in runs:
+        verdict = verdict_of(run)
+        cells: list[str | Text] = [Text(run.target_slug), str(run.pk), _verdict_text(run, verdict)]
+        if verdict is None:
+            cells += ["", "", Text(run.error or run.state)]
+        else:
+            cells += [
+                Text(figure_text(verdict.pass_rate)),
+                Text(figure_text(verdict.avg_score)),
+                Text(counts_sentence(verdict)),
+            ]
+        table.add_row(*cells)
+    console.print(table)
+    for run in runs:
+        _print_details(console, run)
+
+
+def _print_details(console: Console, run: Run) -> None:
+    verdict = verdict_of(run)
+    console.print(Text(f"\n{run.target_slug} (run {run.pk})", "bold"))
+    if verdict is None:
+        console.print(Text(f"  {run.state}: {run.error or 'no verdict'}"))
+        return
+    console.print(Text(f"  {gate_sentence(verdict)}"))
+    _print_graders(console, verdict)
+    _print_not_passed(console, run)
+    for advisory in run.result["advisories"]:
+        console.print(Text(f"  ! {advisory}", "yellow"))
+
+
+def _print_graders(console: Console, verdict: Verdict) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    for heading in ("grader", "passed", "scored", "skipped", "errored", "mean (0-5)"):
+        table.add_column(heading, justify="left" if heading == "grader" else "right")
+    for each in verdict.coverage:
+        mean = "undefined" if each.mean is None else f"{each.mean:.2f}"
+        table.add_row(
+            Text(each.grader),
+            f"{each.passed} of {each.scored}",
+            f"{each.scored} of {each.graded}",
+            str(each.skipped),
+            str(each.errored),
+            mean,
+        )
+    console.print(table)
+
+
+def _print_not_passed(console: Console, run: Run, limit: int = 10) -> None:
+    """The first answers that did not pass, with the reasons of the grades that held them down."""
+    threshold = run.snapshot["pass_threshold"]
+    answers = run.answers.filter(passed=False) | run.answers.filter(passed=None)
+    answers = answers.exclude(outcome="unscored").order_by("position").prefetch_related("grades")
+    total = answers.count()
+    for answer in answers[:limit]:
+        trial = f" (trial {answer.trial})" if run.snapshot["target"]["trials"] > 1 else ""
+        score = "no score" if answer.score is None else f"{answer.score:.2f}"
+        console.print(Text(f"  ✘ {answer.question_id}{trial}: {answer.outcome}, {score}"))
+        if answer.error:
+            console.print(Text(f"      {_one_line(answer.error)}"))
+        for grade in answer.grades.all():
+            if grade.outcome == "errored" or (grade.composite is not None and grade.composite < threshold):
+                required = ", required" if grade.grader in answer.failed_required else ""
+                console.print(
+                    Text(f"      {grade.grader} ({grade.outcome}{required}): {_one_line(grade.reason)}")
+                )
+    if total > limit:
+        console.print(Text(f"  … and {total - limit} more that did not pass"))
+
+
+def _one_line(text: str, limit: int = 300) -> str:
+    """Without what could move a terminal's cursor or reorder its text."""
+    flat = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return flat if len(flat) <= limit else f"{flat[:limit]}…"

@@ -1,0 +1,1 @@
+"""How a run goes: launch, work, score, finish."""

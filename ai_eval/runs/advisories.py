@@ -1,0 +1,110 @@
+"""What a reader of a verdict has to know beside it. One sentence each."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ai_eval.graders.scale import COMPOSITE_MAX
+from ai_eval.models import Answer, Grade, Run
+from ai_eval.runs.verdict import Coverage, Verdict
+from ai_eval.stats import reaches
+from ai_eval.trust import UNVALIDATED
+
+FALLBACK_MARKER = "no tool-call record available"
+
+BLIND_AGENT_TARGET = (
+    "no ticked grader observes actions: an agent that reports work it never did scores like one that did it"
+)
+
+
+def observing_advisory(mode: str, action_observing: Iterable[str]) -> list[str]:
+    """For an agent target that is scored by nothing that can see what the agent does."""
+    return [BLIND_AGENT_TARGET] if mode == "agent" and not list(action_observing) else []
+
+
+def run_advisories(run: Run, verdict: Verdict) -> list[str]:
+    """All advisories of a finished run: those of its launch, and those that its answers give."""
+    snapshot = run.snapshot
+    observing = [each["id"] for each in snapshot["graders"] if each["observes_actions"]]
+    return [
+        *snapshot["advisories"],
+        *observing_advisory(snapshot["target"]["mode"], observing),
+        *_fallback_advisories(run, observing),
+        *_coverage_advisories(verdict),
+        *_count_advisories(verdict),
+        *_gate_advisories(verdict),
+        *_trust_advisories(snapshot),
+        *_note_advisories(run),
+    ]
+
+
+def _fallback_advisories(run: Run, observing: list[str]) -> list[str]:
+    marked = Grade.objects.filter(answer__run=run, grader__in=observing, reason__contains=FALLBACK_MARKER)
+    counted = marked.count()
+    if not counted:
+        return []
+    return [
+        f"{counted} grades of graders that observe actions say '{FALLBACK_MARKER}': "
+        "they rest on what the agent wrote, not on what it did"
+    ]
+
+
+def coverage_sentence(each: Coverage) -> str:
+    """`db_state scored 4 of 6, skipped 2`."""
+    parts = [f"{each.grader} scored {each.scored} of {each.graded}"]
+    parts += [f"skipped {each.skipped}"] if each.skipped else []
+    parts += [f"errored {each.errored}"] if each.errored else []
+    return ", ".join(parts)
+
+
+def _coverage_advisories(verdict: Verdict) -> list[str]:
+    return [coverage_sentence(each) for each in verdict.coverage if each.scored < each.graded]
+
+
+def _count_advisories(verdict: Verdict) -> list[str]:
+    counts = verdict.counts
+    found = []
+    if counts["clamped"]:
+        found.append(
+            f"{counts['clamped']} answers have a judge score outside its scale; it was clamped, "
+            "and counts as missing for the gate"
+        )
+    if counts["truncated"]:
+        found.append(f"{counts['truncated']} responses were longer than what the judges were shown")
+    if counts["empty"]:
+        found.append(f"{counts['empty']} of {counts['answers']} responses are empty")
+    if counts["unscored"]:
+        found.append(f"{counts['unscored']} answers stand outside every figure: every grader skipped them")
+    return found
+
+
+def _gate_advisories(verdict: Verdict) -> list[str]:
+    gate = verdict.gate
+    if gate is None:
+        return ["the target has no gate: nothing here can fail"]
+    figure = verdict.avg_score if gate.metric == "avg_score" else verdict.pass_rate
+    if figure.low is None or figure.high is None:
+        return []
+    if not reaches(figure.low, gate.threshold) and figure.high >= gate.threshold:
+        top = COMPOSITE_MAX if gate.metric == "avg_score" else 1
+        return [
+            f"too close to call with this many questions: the threshold {gate.threshold:g} lies inside the "
+            f"95 % interval {figure.low:.3g} to {figure.high:.3g} of {gate.metric} (of {top:g})"
+        ]
+    return []
+
+
+def _trust_advisories(snapshot: Mapping[str, Any]) -> list[str]:
+    judges = snapshot["judges"]
+    unvalidated = [id for id, judge in judges.items() if judge["trust"] == UNVALIDATED]
+    if not unvalidated:
+        return []
+    return [f"never measured against human labels: {', '.join(unvalidated)}"]
+
+
+def _note_advisories(run: Run) -> list[str]:
+    notes: dict[str, int] = {}
+    rows = Answer.objects.filter(run=run).exclude(notes=[]).values_list("notes", flat=True)
+    for row in rows.iterator(chunk_size=2000):
+        for note in row:
+            notes[note] = notes.get(note, 0) + 1
+    return [f"{note} ({count} answers)" if count > 1 else note for note, count in list(notes.items())[:20]]

@@ -1,0 +1,139 @@
+"""Asking the system under test one question. Whatever it does, an `Asked` comes back."""
+
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from asgiref.sync import async_to_sync
+
+from ai_eval import agents
+from ai_eval.agents import AgentReply, Recorder
+from ai_eval.agents.records import read_record
+from ai_eval.graders.base import GradingStopped
+from ai_eval.graders.context import question_messages
+from ai_eval.llm import LLMError, LLMRequest, complete
+from ai_eval.runs.jobs import Asked
+from ai_eval.runs.spec import RunSpec
+from ai_eval.text import clean_text, shorten
+
+ERROR_LIMIT = 2000
+ENDINGS = ("done", "limit")
+
+
+def failed(failure: str, error: str, **known: Any) -> Asked:
+    """A target or provider error with its text, bounded and cleaned."""
+    return Asked(failure=failure, error=shorten(clean_text(error), ERROR_LIMIT), **known)
+
+
+def ask(spec: RunSpec, row: Mapping[str, Any], should_stop: Callable[[], bool]) -> Asked:
+    """Put the question to the run's system under test. GradingStopped when told to stop meanwhile."""
+    begun = time.monotonic()
+    asked = ask_agent(spec, row) if spec.mode == "agent" else ask_model(spec, row, should_stop)
+    return replace(asked, seconds=time.monotonic() - begun)
+
+
+def ask_model(spec: RunSpec, row: Mapping[str, Any], should_stop: Callable[[], bool]) -> Asked:
+    """Chat mode: one call with the target's system prompt and the question's messages."""
+    system = [{"role": "system", "content": spec.system_prompt}] if spec.system_prompt else []
+    request = LLMRequest(
+        model=spec.model,
+        messages=[*system, *question_messages(row)],
+        api_base=spec.api_base,
+        parameters=spec.parameters,
+        timeout=spec.llm_timeout,
+    )
+    try:
+        reply = complete(request, retry=spec.retry, key_hosts=spec.key_hosts, should_stop=should_stop)
+    except LLMError as error:
+        if error.kind == "cancelled":
+            raise GradingStopped("cancelled while the model was asked") from error
+        return failed(
+            "provider_error",
+            f"{error.kind}: {error.message}",
+            attempts=[attempt.to_json() for attempt in error.attempts],
+        )
+    notes = []
+    if reply.finish_reason not in ("stop", "tool_calls", ""):
+        notes.append(f"the model stopped with {reply.finish_reason}")
+    return Asked(
+        response=clean_text(reply.text or ""),
+        ended="done",
+        model=reply.model,
+        attempts=[attempt.to_json() for attempt in reply.attempts],
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=reply.completion_tokens,
+        cost=reply.cost,
+        notes=notes,
+    )
+
+
+def ask_agent(spec: RunSpec, row: Mapping[str, Any]) -> Asked:
+    """Agent mode: a fresh agent runs in this thread. Raising is its own failure."""
+    agent_class = agents.registry.get(spec.agent)
+    if agent_class is None:
+        return failed("provider_error", f"the agent {spec.agent} is registered by no app any more")
+    recorder = Recorder()
+    messages = [dict(message) for message in question_messages(row)]
+    try:
+        agent = agent_class()
+        if inspect.iscoroutinefunction(agent.run):
+            returned = async_to_sync(agent.run)(messages, recorder)
+        else:
+            returned = agent.run(messages, recorder)
+    except BaseException as error:  # noqa: BLE001 - SystemExit too: however it ends, it is the agent's end
+        return failed(
+            "target_error", f"the agent raised {type(error).__name__}: {error}", tool_calls=recorder.calls
+        )
+    return read_reply(returned, recorder)
+
+
+def read_reply(returned: object, recorder: Recorder) -> Asked:
+    """What an agent returned, and the record of what it called."""
+    reply = returned if isinstance(returned, AgentReply) else AgentReply(returned)  # type: ignore[arg-type]
+    recorded = recorder.calls
+    notes = []
+    try:
+        told = None if reply.tool_calls is None else read_record(reply.tool_calls)
+    except ValueError as error:
+        return failed("target_error", f"the agent's reply can't be read: {error}", tool_calls=recorded)
+    if recorded is not None and told is not None and told != recorded:
+        notes.append(
+            f"the agent tells of {len(told)} tool calls, the recorder saw {len(recorded)}: the recorder's count"
+        )
+    calls = told if recorded is None else recorded
+    if reply.response is None:
+        return failed("target_error", "the agent returned nothing (None)", tool_calls=calls, notes=notes)
+    if not isinstance(reply.response, str):
+        kind = type(reply.response).__name__
+        return failed(
+            "target_error", f"the agent returned {kind} instead of text", tool_calls=calls, notes=notes
+        )
+    if reply.ended not in ENDINGS:
+        return failed(
+            "target_error", f"the agent ended with {reply.ended!r}, not done or limit", tool_calls=calls
+        )
+    usage = reply.usage or {}
+    asked = Asked(
+        response=clean_text(reply.response),
+        tool_calls=calls,
+        ended=reply.ended,
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+        cost=_amount(usage.get("cost")),
+        notes=notes,
+    )
+    if reply.ended == "limit":
+        return replace(asked, failure="target_error", error="the agent was stopped by its own step limit")
+    return asked
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _amount(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < float("inf") else None

@@ -1,0 +1,3 @@
+"""What a validation of a judge means."""
+
+UNVALIDATED = "unvalidated"
