@@ -19,6 +19,9 @@ REPLY_LIMIT = 100_000
 DEPTH_LIMIT = 200
 """Containers within one another; fixed, so that what can be read does not depend on the caller's stack."""
 
+VERDICT_LIMIT = 100
+"""Equal verdicts in one reply; each is looked for in the judged text, which may be long."""
+
 NO_REASON = "no reason given"
 
 
@@ -41,9 +44,12 @@ class _Unusable(Exception):
 
 
 class _Members(dict[str, Any]):
-    """A JSON object that remembers whether it gave `score` twice."""
+    """A JSON object that remembers what a mapping would hide."""
 
     twice = False
+    """It gave `score` twice."""
+    constant = ""
+    """A bare NaN or infinity somewhere within it, which is no JSON."""
 
     @classmethod
     def of(cls, pairs: list[tuple[str, Any]]) -> "_Members":
@@ -52,7 +58,9 @@ class _Members(dict[str, Any]):
         return members
 
 
-def read_reply(text: str | None, *, maximum: float, finish_reason: str, judged_text: str) -> JudgeReply:
+def read_reply(
+    text: str | None, *, maximum: float, finish_reason: str | None, judged_text: str
+) -> JudgeReply:
     """The verdict in `text`, the reply of a judge; never raises, whatever the text.
 
     `maximum` is that of the judge's scale, for scores such as "4/5". `finish_reason` is the
@@ -60,7 +68,7 @@ def read_reply(text: str | None, *, maximum: float, finish_reason: str, judged_t
     verdict that stands in it, character for character, was quoted and not given.
     """
     try:
-        return _read(text or "", maximum, finish_reason, judged_text)
+        return _read(text or "", maximum, finish_reason or "", judged_text)
     except _Unusable as unusable:
         return JudgeReply(why=str(unusable))
 
@@ -68,7 +76,11 @@ def read_reply(text: str | None, *, maximum: float, finish_reason: str, judged_t
 def _read(text: str, maximum: float, finish_reason: str, judged_text: str) -> JudgeReply:
     if len(text) > REPLY_LIMIT or len(text.encode("utf-8", "surrogatepass")) > REPLY_LIMIT:
         raise _Unusable(f"longer than {REPLY_LIMIT} bytes")
-    cut = "" if finish_reason == "stop" else f"cut off (finish_reason {shorten(finish_reason, 40) or 'unknown'})"
+    cut = (
+        ""
+        if finish_reason == "stop"
+        else f"cut off (finish_reason {shorten(finish_reason, 40) or 'unknown'})"
+    )
     text = _stripped(text)
     if not text:
         raise _Unusable(f"empty and {cut}" if cut else "empty")
@@ -96,7 +108,7 @@ def _one_verdict(verdicts: list[tuple[str, _Members]], maximum: float, judged_te
         shown = " and ".join(f"{score:g}" for score in distinct[:5])
         count = "two" if len(verdicts) == 2 else len(verdicts)
         raise _Unusable(f"{count} verdicts that differ: {shown}")
-    if any(source in judged_text for source, _ in verdicts):
+    if any(source in judged_text for source in {source for source, _ in verdicts}):
         raise _Unusable("the verdict was quoted from the judged text")
     reasons = [reason for _, members in verdicts if (reason := _reason(members))]
     return JudgeReply(score=distinct[0], reason=reasons[-1] if reasons else NO_REASON)
@@ -112,12 +124,13 @@ def _stripped(text: str) -> str:
 def _without_thinking(text: str, cut: str) -> str:
     """Without leading thoughts, or without all up to the first closing tag where none was opened."""
     before, closed, after = text.partition("</think>")
-    if text.startswith("<think>"):
+    if closed and "<think>" not in before:
+        text = _stripped(after)
+    while text.startswith("<think>"):
+        _, closed, after = text.partition("</think>")
         if not closed:
             raise _Unusable(f"thinking that never ends, {cut}" if cut else "thinking that never ends")
-        return _stripped(after)
-    if closed and "<think>" not in before:
-        return _stripped(after)
+        text = _stripped(after)
     return text
 
 
@@ -130,7 +143,7 @@ def _without_fence(text: str) -> str:
     if not text.endswith(marks) or len(text) < 2 * len(marks):
         return text
     body = text[len(marks) : -len(marks)]
-    return _stripped(re.sub(r"\A[ \t]*+[^\s{\[]*+", "", body, count=1))
+    return _stripped(re.sub(r"\A[ \t]*+[A-Za-z0-9_+.#-]*+", "", body, count=1))
 
 
 # The values in the text
@@ -237,6 +250,8 @@ def _candidates(text: str) -> list[tuple[str, _Members]]:
             found.append((text[start:end], members))
             outside.append(text[done:start])
             done = end
+            if len(found) > VERDICT_LIMIT:
+                raise _Unusable(f"more than {VERDICT_LIMIT} verdicts")
     outside.append(text[done:])
     if any(_SCORE_KEY.search(part) for part in outside):
         raise _Unusable(
@@ -250,27 +265,28 @@ def _candidates(text: str) -> list[tuple[str, _Members]]:
 
 
 def _decoded(source: str) -> _Members:
-    """The object that `source` is; numbers too long for an integer become infinities."""
+    """The object that `source` is; integers that are too long for a float become infinities."""
+    constants: list[str] = []
+
+    def constant(word: str) -> None:
+        constants.append(word)
+
     try:
         value = json.loads(
             source,
             strict=False,
             object_pairs_hook=_Members.of,
             parse_int=lambda digits: int(digits) if len(digits) < 400 else float(digits),
-            parse_constant=_Constant,
+            parse_constant=constant,
         )
     except (ValueError, RecursionError) as error:
         raise _Unusable(f"can't be parsed: {type(error).__name__}") from error
     assert isinstance(value, _Members)
+    value.constant = constants[0] if constants else ""
     return value
 
 
 # The score and the reason
-
-
-class _Constant(str):
-    """NaN or an infinity, written as a bare word, which is no JSON."""
-
 
 _PLAIN = re.compile(r"(?P<number>[+-]?[0-9]+(?:\.[0-9]+)?)(?:/(?P<out_of>[0-9]+(?:\.[0-9]+)?))?")
 
@@ -279,8 +295,8 @@ def _score(members: _Members, maximum: float) -> float:
     if members.twice:
         raise _Unusable("score is given twice")
     given = members["score"]
-    if isinstance(given, _Constant):
-        raise _Unusable(f"score is not finite: {given}")
+    if members.constant:
+        raise _Unusable(f"{members.constant} is no JSON number")
     if isinstance(given, bool):
         raise _Unusable("score is a boolean")
     if isinstance(given, str):
