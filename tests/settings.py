@@ -10,4 +10,8 @@ os.environ.setdefault("TLS", "0")
 from evalsite.settings import *  # noqa: E402, F403
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.dummy"]  # noqa: F405
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405
+    # A file, not memory: worker threads and processes share it as they do on a site.
+    DATABASES["default"]["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}  # noqa: F405
+AI_EVAL = {**AI_EVAL, "PROCESSES": 1, "CONCURRENCY": env.int("AI_EVAL_CONCURRENCY", default=4)}  # noqa: F405
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -100,7 +100,7 @@ def read_reply(returned: object, recorder: Recorder) -> Asked:
         return failed("target_error", f"the agent's reply can't be read: {error}", tool_calls=recorded)
     if recorded is not None and told is not None and told != recorded:
         notes.append(
-            f"the agent tells of {len(told)} tool calls, the recorder saw {len(recorded)}: the recorder's count"
+            f"the agent tells of {len(told)} tool calls and the recorder saw {len(recorded)}, which count"
         )
     calls = told if recorded is None else recorded
     if reply.response is None:

@@ -9,6 +9,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -28,7 +29,6 @@ from ai_eval.runs.launch import launch, prepare
 from ai_eval.runs.local import start_processes, useful_processes
 from ai_eval.runs.outcome import (
     EXIT_CANCELLED,
-    EXIT_PASSED,
     EXIT_UNDECIDED,
     EXIT_WRONG_USE,
     combined_exit_code,
@@ -152,7 +152,7 @@ class Command(BaseCommand):
                 run_id = options[name]
                 if not Run.objects.filter(pk=run_id).exists():
                     raise ConfigurationError(f"there is no run {run_id}")
-                return [lambda: begin(run_id)]
+                return [partial(begin, run_id)]
         targets = chosen_targets(options["targets"])
         plans = []
         problems: list[str] = []
@@ -163,7 +163,7 @@ class Command(BaseCommand):
                 problems += error.problems
         if problems:
             raise ConfigurationError(problems)
-        return [lambda plan=plan: launch(plan) for plan in plans]  # type: ignore[misc]
+        return [partial(launch, plan) for plan in plans]
 
     def _work(self, run: Run, interruption: Interruption, processes: int | None) -> None:
         """Work on the run in this process, and with others beside it, until it has ended."""
@@ -230,5 +230,3 @@ def chosen_targets(slugs: list[str]) -> list[Target]:
         raise ConfigurationError(problems)
     return [known[slug] for slug in dict.fromkeys(slugs)]
 
-
-__all__ = ["EXIT_PASSED", "Command"]

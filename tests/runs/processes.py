@@ -1,0 +1,66 @@
+"""Real worker processes on the test's own database."""
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import Popen
+
+from django.db import connection
+
+from ai_eval.models import Run
+from ai_eval.runs.local import start_processes
+
+LEASE_SECONDS = "2"
+PATIENCE_SECONDS = 60.0
+
+
+def database_url() -> str:
+    """Where the test's database is, for a process that is to share it."""
+    given = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{given['NAME']}"
+    host = given["HOST"].replace("/", "%2F")
+    port = f":{given['PORT']}" if given["PORT"] else ""
+    return f"postgres://{given['USER']}:{given['PASSWORD']}@{host}{port}/{given['NAME']}"
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < until, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+@contextmanager
+def workers(run: Run, count: int) -> Iterator[list[Popen[bytes]]]:
+    """Worker processes that are gone at the end, whatever happens."""
+    started = start_processes(run.pk, count)
+    try:
+        yield started
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+def kill(process: Popen[bytes]) -> None:
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def state_of(run: Run) -> str:
+    return Run.objects.values_list("state", flat=True).get(pk=run.pk)
+
+
+def stored(run: Run) -> int:
+    return run.answers.exclude(outcome="").count()
+
+
+def asked_counts(log: Path) -> Counter[str]:
+    """How often each question was asked, over all processes."""
+    return Counter(log.read_text().splitlines() if log.exists() else [])
