@@ -1,0 +1,1 @@
+"""What the benchmark evaluates: an agent and a grader that cost nothing themselves."""

@@ -1,0 +1,5 @@
+"""The reference site with the benchmark's agent and grader."""
+
+from evalsite.settings import *  # noqa: F403
+
+INSTALLED_APPS = [*INSTALLED_APPS, "bench.noop"]  # noqa: F405
