@@ -230,8 +230,13 @@ def test_a_text_never_holds_the_tag_of_its_fence(text: str) -> None:
 
 def test_a_text_that_held_its_tag_by_chance_gets_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ai_eval.graders.prompts.TAG_LENGTH", 1)
-    fenced = fence("0123456789abcde", SECRET, "response")
-    assert tag_of(fenced) == "f"
+    for missing in "0123456789abcdef":
+        text = "0123456789abcdef".replace(missing, "")
+        assert tag_of(fence(text, SECRET, "response")) == missing
+
+
+def test_a_lone_surrogate_can_be_fenced() -> None:
+    assert "\n\ud800\n" in fence("\ud800", SECRET, "response")
 
 
 def test_a_text_with_the_fence_of_another_text_stays_inside_its_own() -> None:
@@ -362,6 +367,15 @@ def test_calls_in_the_middle_of_a_long_record_are_left_out_and_counted() -> None
     assert mark == f"[… {1000 - (len(lines) - 1)} of 1000 calls are left out here …]"
     assert '"tool_0"' in lines[0]
     assert '"tool_999"' in lines[-1]
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_first_and_last_calls_share_the_room_whichever_are_long(turn: int) -> None:
+    calls = [call("first", {"x": "y" * 1000})] * 20 + [call("last")] * 80
+    shown = render_tool_calls(calls[::turn], 2000)
+    assert '"first"' in shown.splitlines()[::turn][0]
+    assert '"last"' in shown.splitlines()[::turn][-1]
+    assert len(shown) <= 2060
 
 
 @given(st.integers(1, 60), st.integers(0, 2000), st.integers(0, 4000))
