@@ -29,7 +29,7 @@ def wilson(successes: float, n: float) -> Interval | None:
     # Rounding may push a bound past the proportion, or past 0 and 1.
     low = max(0.0, min((centre - half_width) / scale, share))
     high = min(1.0, max((centre + half_width) / scale, share))
-    return Interval(0.0 if successes == 0 else low, 1.0 if successes == n else high)
+    return Interval(low, high)
 
 
 def clustered_proportion(groups: Sequence[tuple[int, int]]) -> Figure:
@@ -60,9 +60,7 @@ def clustered_proportion(groups: Sequence[tuple[int, int]]) -> Figure:
     effective = effective_sample_size(shares, trials)
     interval = wilson(value * effective, effective)
     assert interval is not None
-    # The product may be rounded: the proportion itself still has to lie inside.
-    low, high = min(interval.low, value), max(interval.high, value)
-    return Figure(value, low, high, questions, left_out=left_out)
+    return Figure(value, interval.low, interval.high, questions, left_out=left_out)
 
 
 def effective_sample_size(shares: Sequence[float], trials: int) -> float:

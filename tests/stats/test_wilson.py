@@ -114,6 +114,26 @@ def test_extreme_sizes_do_not_overflow(n):
 
 
 @pytest.mark.parametrize(
+    ("successes", "n"),
+    [(7.525583779121408e-17, 0.0010035029916863262), (0.0010025068372747235, 0.0010025068372747235)],
+)
+def test_rounding_does_not_push_a_bound_off_0_to_1(successes, n):
+    interval = wilson(successes, n)
+
+    assert interval is not None
+    assert 0.0 <= interval.low <= successes / n <= interval.high <= 1.0
+
+
+@given(st.integers(1, 10_000))
+def test_bounds_at_the_ends_are_exact(n):
+    none, every = wilson(0, n), wilson(n, n)
+
+    assert none is not None
+    assert every is not None
+    assert (none.low, every.high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
     ("successes", "n", "argument"),
     [
         (-1, 10, "successes"),
