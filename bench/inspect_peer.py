@@ -13,7 +13,7 @@ import time
 base_url, questions, connections = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 os.environ.update(LOCAL_API_KEY="none", LOCAL_BASE_URL=base_url)
 
-from inspect_ai import Task, eval  # noqa: E402, A004
+from inspect_ai import Task, eval  # noqa: E402
 from inspect_ai.dataset import MemoryDataset, Sample  # noqa: E402
 from inspect_ai.model import get_model  # noqa: E402
 from inspect_ai.scorer import model_graded_qa  # noqa: E402

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Protocol
+from typing import IO
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,10 +20,6 @@ from ai_eval.runs.wording import counts_sentence, figure_text, gate_sentence
 SIGNS = {"passed": ("✔ passed", "bold green"), "failed": ("✘ failed", "bold red")}
 PROGRESS_SECONDS = 0.5
 PLAIN_WIDTH = 120
-
-
-class Stream(Protocol):
-    def write(self, text: str, /) -> object: ...
 
 
 def console_for(stream: IO[str]) -> Console:
@@ -65,6 +61,11 @@ class RunProgress:
             yield self
 
 
+def say(console: Console, text: str, style: str = "") -> None:
+    """One line; wrapped on a terminal only, so that logs can be searched."""
+    console.print(Text(text, style), soft_wrap=not console.is_terminal)
+
+
 def _verdict_text(run: Run, verdict: Verdict | None) -> Text:
     if verdict is None:
         return Text(f"– {run.state}", "bold yellow")
@@ -100,15 +101,15 @@ def print_results(console: Console, runs: list[Run]) -> None:
 
 def _print_details(console: Console, run: Run) -> None:
     verdict = verdict_of(run)
-    console.print(Text(f"\n{run.target_slug} (run {run.pk})", "bold"))
+    say(console, f"\n{run.target_slug} (run {run.pk})", "bold")
     if verdict is None:
-        console.print(Text(f"  {run.state}: {run.error or 'no verdict'}"))
+        say(console, f"  {run.state}: {run.error or 'no verdict'}")
         return
-    console.print(Text(f"  {gate_sentence(verdict)}"))
+    say(console, f"  {gate_sentence(verdict)}")
     _print_graders(console, verdict)
     _print_not_passed(console, run)
     for advisory in run.result["advisories"]:
-        console.print(Text(f"  ! {advisory}", "yellow"))
+        say(console, f"  ! {advisory}", "yellow")
 
 
 def _print_graders(console: Console, verdict: Verdict) -> None:
@@ -137,17 +138,15 @@ def _print_not_passed(console: Console, run: Run, limit: int = 10) -> None:
     for answer in answers[:limit]:
         trial = f" (trial {answer.trial})" if run.snapshot["target"]["trials"] > 1 else ""
         score = "no score" if answer.score is None else f"{answer.score:.2f}"
-        console.print(Text(f"  ✘ {answer.question_id}{trial}: {answer.outcome}, {score}"))
+        say(console, f"  ✘ {answer.question_id}{trial}: {answer.outcome}, {score}")
         if answer.error:
-            console.print(Text(f"      {_one_line(answer.error)}"))
+            say(console, f"      {_one_line(answer.error)}")
         for grade in answer.grades.all():
             if grade.outcome == "errored" or (grade.composite is not None and grade.composite < threshold):
                 required = ", required" if grade.grader in answer.failed_required else ""
-                console.print(
-                    Text(f"      {grade.grader} ({grade.outcome}{required}): {_one_line(grade.reason)}")
-                )
+                say(console, f"      {grade.grader} ({grade.outcome}{required}): {_one_line(grade.reason)}")
     if total > limit:
-        console.print(Text(f"  … and {total - limit} more that did not pass"))
+        say(console, f"  … and {total - limit} more that did not pass")
 
 
 def _one_line(text: str, limit: int = 300) -> str:

@@ -136,7 +136,11 @@ def test_the_document_agrees_with_its_schema_with_what_is_stored_and_what_is_pri
     assert shown["advisories"] == run.result["advisories"]
     assert len(shown["answers"]) == 10
     for answer, row in zip(shown["answers"], run.answers.order_by("position"), strict=True):
-        assert (answer["score"], answer["outcome"], answer["response"]) == (row.score, row.outcome, row.response)
+        assert (answer["score"], answer["outcome"], answer["response"]) == (
+            row.score,
+            row.outcome,
+            row.response,
+        )
         assert len(answer["grades"]) == Grade.objects.filter(answer=row).count()
 
 

@@ -65,7 +65,9 @@ def result_of(run: Run) -> dict[str, Any]:
         "answers": [
             {
                 **{field: getattr(answer, field) for field in fields},
-                "grades": [(grade.grader, grade.score, grade.reason) for grade in answer.grades.order_by("grader")],
+                "grades": [
+                    (grade.grader, grade.score, grade.reason) for grade in answer.grades.order_by("grader")
+                ],
             }
             for answer in run.answers.order_by("position").prefetch_related("grades")
         ],

@@ -63,10 +63,17 @@ def test_what_was_given_back_waits_again_and_its_start_does_not_count(run: Run):
     assert (item.state, item.starts, item.token) == ("waiting", 0, None)
 
 
-def test_giving_back_what_somebody_else_took_changes_nothing(run: Run):
-    (mine,) = claims.claim_slice(run.pk, 1, 30)
+def taken_over(run: Run) -> tuple[claims.Claim, claims.Claim]:
+    """The first answer as its first worker holds it, and as the one that took it over does."""
+    mine = claims.claim_slice(run.pk, 6, 30)[0]
     expire(run)
-    (theirs,) = claims.claim_slice(run.pk, 1, 30)
+    theirs = claims.claim_slice(run.pk, 6, 30)[0]
+    assert mine.answer.pk == theirs.answer.pk
+    return mine, theirs
+
+
+def test_giving_back_what_somebody_else_took_changes_nothing(run: Run):
+    mine, theirs = taken_over(run)
     claims.give_back({mine.answer.pk: mine.token}, started=False)
     assert WorkItem.objects.get(pk=mine.answer.pk).token == theirs.token
 
@@ -81,9 +88,7 @@ def test_a_lease_is_renewed_by_its_holder_only(run: Run):
 
 
 def test_a_worker_that_lost_its_claim_writes_nothing(run: Run):
-    (claim,) = claims.claim_slice(run.pk, 1, 30)
-    expire(run)
-    (theirs,) = claims.claim_slice(run.pk, 1, 30)
+    claim, theirs = taken_over(run)
     late = Job(claim, Asked(response="late"))
     flush([AskedEvent(late, late.asked), EndedEvent(late)], [], read_spec(run).rules)
     answer = Answer.objects.get(pk=claim.answer.pk)
@@ -119,7 +124,9 @@ def test_a_run_that_was_just_woken_is_not_interrupted(run: Run):
 
 def test_a_run_whose_answers_are_all_there_is_finished_by_the_reaper_not_interrupted(run: Run):
     Run.objects.filter(pk=run.pk).update(woken_at=Now() - timedelta(minutes=5))
-    run.answers.update(asked=True, response="done", outcome="scored", score=5.0, passed=True)
+    run.answers.update(
+        asked=True, ask_failure="target_error", outcome="target_error", score=0.0, passed=False
+    )
     run.work_items.update(state=WorkItem.State.DONE)
     assert reap(30) == []
     run.refresh_from_db()

@@ -54,7 +54,11 @@ def test_retrying_asks_only_what_is_missing_never_an_agents_own_failure():
     eval_agents.STARTED.clear()
     new = work(retry_missing(old.pk))
     assert eval_agents.STARTED == ["one"]
-    assert [answer.outcome for answer in new.answers.order_by("position")] == ["scored", "target_error", "scored"]
+    assert [answer.outcome for answer in new.answers.order_by("position")] == [
+        "scored",
+        "target_error",
+        "scored",
+    ]
     assert (new.kind, new.source) == ("retry_missing", old)
 
 

@@ -62,7 +62,9 @@ def test_an_agent_that_hangs_is_a_target_error_and_the_run_goes_on():
 def test_hanging_agents_do_not_use_up_the_threads(settings):
     settings.AI_EVAL = {**settings.AI_EVAL, "CONCURRENCY": 2}
     run = run_target(make_target(["hang", "hang", "hang", "four"], time_limit=0.3))
-    assert [answer.outcome for answer in run.answers.order_by("position")] == ["target_error"] * 3 + ["scored"]
+    assert [answer.outcome for answer in run.answers.order_by("position")] == ["target_error"] * 3 + [
+        "scored"
+    ]
 
 
 def test_a_response_without_anything_to_see_is_empty_and_graded():

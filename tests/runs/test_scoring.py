@@ -35,9 +35,7 @@ def test_a_sum_of_tenths_reaches_its_threshold_in_spite_of_rounding():
 
 
 def test_an_agent_that_only_talks_fails_by_the_required_grader():
-    result = score(
-        scored("state", 0), scored("x", 5), scored("y", 5), scored("z", 5), required=("state",)
-    )
+    result = score(scored("state", 0), scored("x", 5), scored("y", 5), scored("z", 5), required=("state",))
     assert (result.score, result.passed, result.failed_required) == (3.75, False, ("state",))
 
 
@@ -119,7 +117,9 @@ def test_the_observed_answer_lies_between_its_bounds(given_grades, threshold: fl
         GradeFacts(str(number), outcome, value, clamped and outcome == "scored")
         for number, ((outcome, value), clamped) in enumerate(given_grades)
     ]
-    required = tuple(data.draw(st.sets(st.sampled_from([grade.grader for grade in grades])))) if grades else ()
+    required = (
+        tuple(data.draw(st.sets(st.sampled_from([grade.grader for grade in grades])))) if grades else ()
+    )
     result = score(*grades, required=required, threshold=threshold)
     low, high = (
         bound_answer(

@@ -17,9 +17,7 @@ RULES = Rules(
 
 
 def answer(number: int, *grades: GradeFacts, failure: str = "", rules: Rules = RULES, trial: int = 1):
-    score = score_answer(
-        grades, required=rules.required, threshold=rules.pass_threshold, ask_failure=failure
-    )
+    score = score_answer(grades, required=rules.required, threshold=rules.pass_threshold, ask_failure=failure)
     return AnswerFacts(
         f"q{number}", trial, score.outcome, score.score, score.passed, score.degraded, list(grades)
     )
@@ -56,7 +54,9 @@ def test_seven_agents_that_raise_are_seven_failures_of_ten():
 
 
 def test_seven_provider_failures_of_ten_leave_the_gate_undecided():
-    verdict = judged(*(good(i) for i in range(3)), *(answer(i, failure="provider_error") for i in range(3, 10)))
+    verdict = judged(
+        *(good(i) for i in range(3)), *(answer(i, failure="provider_error") for i in range(3, 10))
+    )
     assert verdict.verdict == "undecided"
     assert "7 of 10 answers have something missing" in verdict.undecided_because[0]
     assert (verdict.low, verdict.high) == (0.3, 1.0)
@@ -106,7 +106,9 @@ def test_an_action_observing_grader_that_scored_nothing_leaves_the_gate_undecide
     both = [GradeFacts("text", "scored", 5.0), GradeFacts("state", "skipped", None)]
     verdict = judged(*(answer(i, *both) for i in range(10)), rules=rules)
     assert verdict.verdict == "undecided"
-    assert verdict.undecided_because == ["state observes actions and scored nothing (skipped 10, errored 0 of 10)"]
+    assert verdict.undecided_because == [
+        "state observes actions and scored nothing (skipped 10, errored 0 of 10)"
+    ]
 
 
 def test_a_demanded_trust_that_is_not_given_leaves_the_gate_undecided():

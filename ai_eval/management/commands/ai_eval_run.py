@@ -229,4 +229,3 @@ def chosen_targets(slugs: list[str]) -> list[Target]:
     if problems:
         raise ConfigurationError(problems)
     return [known[slug] for slug in dict.fromkeys(slugs)]
-
