@@ -6,237 +6,574 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Dataset',
+            name="Dataset",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.SlugField(help_text='The public identifier.', max_length=100, unique=True, verbose_name='id')),
-                ('label', models.CharField(blank=True, max_length=200)),
-                ('fixtures', models.JSONField(blank=True, default=list, help_text='Names that an environment loads before each answer.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('changed_at', models.DateTimeField(auto_now=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "slug",
+                    models.SlugField(
+                        help_text="The public identifier.", max_length=100, unique=True, verbose_name="id"
+                    ),
+                ),
+                ("label", models.CharField(blank=True, max_length=200)),
+                (
+                    "fixtures",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="Names that an environment loads before each answer.",
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("changed_at", models.DateTimeField(auto_now=True)),
             ],
             options={
-                'ordering': ['label', 'slug'],
+                "ordering": ["label", "slug"],
             },
         ),
         migrations.CreateModel(
-            name='JudgeSettings',
+            name="JudgeSettings",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('grader', models.CharField(max_length=200, unique=True)),
-                ('model', models.CharField(blank=True, max_length=200)),
-                ('api_base', models.URLField(blank=True, max_length=500)),
-                ('prompt', models.TextField(blank=True, help_text='Template with $dimension, $question, $criteria, $response.')),
-                ('parameters', models.JSONField(blank=True, default=dict)),
-                ('changed_at', models.DateTimeField(auto_now=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("grader", models.CharField(max_length=200, unique=True)),
+                ("model", models.CharField(blank=True, max_length=200)),
+                ("api_base", models.URLField(blank=True, max_length=500)),
+                (
+                    "prompt",
+                    models.TextField(
+                        blank=True, help_text="Template with $dimension, $question, $criteria, $response."
+                    ),
+                ),
+                ("parameters", models.JSONField(blank=True, default=dict)),
+                ("changed_at", models.DateTimeField(auto_now=True)),
             ],
             options={
-                'verbose_name_plural': 'judge settings',
-                'ordering': ['grader'],
+                "verbose_name_plural": "judge settings",
+                "ordering": ["grader"],
             },
         ),
         migrations.CreateModel(
-            name='Target',
+            name="Target",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.SlugField(help_text='The public identifier.', max_length=100, unique=True, verbose_name='id')),
-                ('label', models.CharField(max_length=200)),
-                ('enabled', models.BooleanField(default=True)),
-                ('mode', models.CharField(choices=[('agent', 'Agent'), ('chat', 'Chat'), ('recorded', 'Recorded')], max_length=10)),
-                ('agent', models.CharField(blank=True, help_text='Agent mode: the id of a registered agent.', max_length=200)),
-                ('environment', models.CharField(blank=True, help_text='Agent mode: what the agent acts on.', max_length=200)),
-                ('model', models.CharField(blank=True, help_text='Chat mode: a LiteLLM model string.', max_length=200)),
-                ('api_base', models.URLField(blank=True, max_length=500)),
-                ('system_prompt', models.TextField(blank=True)),
-                ('parameters', models.JSONField(blank=True, default=dict, help_text='Decoding parameters of the model.')),
-                ('replies', models.CharField(blank=True, help_text='Recorded mode: a JSONL or CSV file in the dataset directory.', max_length=200)),
-                ('dataset_source', models.CharField(max_length=100)),
-                ('dataset_reference', models.CharField(max_length=200)),
-                ('graders', models.JSONField(default=list, help_text='Ids of the ticked graders, in order.')),
-                ('required', models.JSONField(blank=True, help_text='Graders that an answer must pass by themselves; empty: those that observe actions.', null=True)),
-                ('trials', models.PositiveSmallIntegerField(default=1, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)])),
-                ('pass_threshold', models.FloatField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(5)])),
-                ('max_error_rate', models.FloatField(default=0.1, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)])),
-                ('response_char_limit', models.PositiveIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(1)])),
-                ('time_limit', models.FloatField(blank=True, help_text='Seconds that an answer may take.', null=True, validators=[django.core.validators.MinValueValidator(0.1)])),
-                ('gate_metric', models.CharField(choices=[('pass_rate', 'Pass rate'), ('avg_score', 'Average score')], default='pass_rate', max_length=10)),
-                ('gate_threshold', models.FloatField(blank=True, help_text='Empty: no gate.', null=True)),
-                ('gate_type', models.CharField(choices=[('hard', 'Hard'), ('soft', 'Soft')], default='hard', max_length=4)),
-                ('demand_trust', models.CharField(blank=True, choices=[('', 'Nothing'), ('provisional', 'Provisional or better'), ('trusted', 'Trusted')], default='', max_length=12)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('changed_at', models.DateTimeField(auto_now=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "slug",
+                    models.SlugField(
+                        help_text="The public identifier.", max_length=100, unique=True, verbose_name="id"
+                    ),
+                ),
+                ("label", models.CharField(max_length=200)),
+                ("enabled", models.BooleanField(default=True)),
+                (
+                    "mode",
+                    models.CharField(
+                        choices=[("agent", "Agent"), ("chat", "Chat"), ("recorded", "Recorded")],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "agent",
+                    models.CharField(
+                        blank=True, help_text="Agent mode: the id of a registered agent.", max_length=200
+                    ),
+                ),
+                (
+                    "environment",
+                    models.CharField(
+                        blank=True, help_text="Agent mode: what the agent acts on.", max_length=200
+                    ),
+                ),
+                (
+                    "model",
+                    models.CharField(
+                        blank=True, help_text="Chat mode: a LiteLLM model string.", max_length=200
+                    ),
+                ),
+                ("api_base", models.URLField(blank=True, max_length=500)),
+                ("system_prompt", models.TextField(blank=True)),
+                (
+                    "parameters",
+                    models.JSONField(blank=True, default=dict, help_text="Decoding parameters of the model."),
+                ),
+                (
+                    "replies",
+                    models.CharField(
+                        blank=True,
+                        help_text="Recorded mode: a JSONL or CSV file in the dataset directory.",
+                        max_length=200,
+                    ),
+                ),
+                ("dataset_source", models.CharField(max_length=100)),
+                ("dataset_reference", models.CharField(max_length=200)),
+                ("graders", models.JSONField(default=list, help_text="Ids of the ticked graders, in order.")),
+                (
+                    "required",
+                    models.JSONField(
+                        blank=True,
+                        help_text="Graders that an answer must pass by themselves; empty: those that observe actions.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "trials",
+                    models.PositiveSmallIntegerField(
+                        default=1,
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(100),
+                        ],
+                    ),
+                ),
+                (
+                    "pass_threshold",
+                    models.FloatField(
+                        blank=True,
+                        null=True,
+                        validators=[
+                            django.core.validators.MinValueValidator(0),
+                            django.core.validators.MaxValueValidator(5),
+                        ],
+                    ),
+                ),
+                (
+                    "max_error_rate",
+                    models.FloatField(
+                        default=0.1,
+                        validators=[
+                            django.core.validators.MinValueValidator(0),
+                            django.core.validators.MaxValueValidator(1),
+                        ],
+                    ),
+                ),
+                (
+                    "response_char_limit",
+                    models.PositiveIntegerField(
+                        blank=True, null=True, validators=[django.core.validators.MinValueValidator(1)]
+                    ),
+                ),
+                (
+                    "time_limit",
+                    models.FloatField(
+                        blank=True,
+                        help_text="Seconds that an answer may take.",
+                        null=True,
+                        validators=[django.core.validators.MinValueValidator(0.1)],
+                    ),
+                ),
+                (
+                    "gate_metric",
+                    models.CharField(
+                        choices=[("pass_rate", "Pass rate"), ("avg_score", "Average score")],
+                        default="pass_rate",
+                        max_length=10,
+                    ),
+                ),
+                ("gate_threshold", models.FloatField(blank=True, help_text="Empty: no gate.", null=True)),
+                (
+                    "gate_type",
+                    models.CharField(
+                        choices=[("hard", "Hard"), ("soft", "Soft")], default="hard", max_length=4
+                    ),
+                ),
+                (
+                    "demand_trust",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("", "Nothing"),
+                            ("provisional", "Provisional or better"),
+                            ("trusted", "Trusted"),
+                        ],
+                        default="",
+                        max_length=12,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("changed_at", models.DateTimeField(auto_now=True)),
             ],
             options={
-                'ordering': ['label', 'slug'],
+                "ordering": ["label", "slug"],
             },
         ),
         migrations.CreateModel(
-            name='EvalSettings',
+            name="EvalSettings",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('dataset_path', models.CharField(blank=True, max_length=500, null=True)),
-                ('judge_model', models.CharField(blank=True, max_length=200, null=True)),
-                ('judge_api_base', models.URLField(blank=True, max_length=500, null=True)),
-                ('question_pass_threshold', models.FloatField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(5)])),
-                ('response_char_limit', models.PositiveIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(1)])),
-                ('rate_limit_max_retries', models.PositiveSmallIntegerField(blank=True, null=True, validators=[django.core.validators.MaxValueValidator(20)])),
-                ('rate_limit_base_delay', models.FloatField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0)])),
-                ('rate_limit_delay_between_calls', models.FloatField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0)])),
-                ('changed_at', models.DateTimeField(auto_now=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("dataset_path", models.CharField(blank=True, max_length=500, null=True)),
+                ("judge_model", models.CharField(blank=True, max_length=200, null=True)),
+                ("judge_api_base", models.URLField(blank=True, max_length=500, null=True)),
+                (
+                    "question_pass_threshold",
+                    models.FloatField(
+                        blank=True,
+                        null=True,
+                        validators=[
+                            django.core.validators.MinValueValidator(0),
+                            django.core.validators.MaxValueValidator(5),
+                        ],
+                    ),
+                ),
+                (
+                    "response_char_limit",
+                    models.PositiveIntegerField(
+                        blank=True, null=True, validators=[django.core.validators.MinValueValidator(1)]
+                    ),
+                ),
+                (
+                    "rate_limit_max_retries",
+                    models.PositiveSmallIntegerField(
+                        blank=True, null=True, validators=[django.core.validators.MaxValueValidator(20)]
+                    ),
+                ),
+                (
+                    "rate_limit_base_delay",
+                    models.FloatField(
+                        blank=True, null=True, validators=[django.core.validators.MinValueValidator(0)]
+                    ),
+                ),
+                (
+                    "rate_limit_delay_between_calls",
+                    models.FloatField(
+                        blank=True, null=True, validators=[django.core.validators.MinValueValidator(0)]
+                    ),
+                ),
+                ("changed_at", models.DateTimeField(auto_now=True)),
             ],
             options={
-                'verbose_name': 'settings',
-                'verbose_name_plural': 'settings',
-                'constraints': [models.CheckConstraint(condition=models.Q(('pk', 1)), name='ai_eval_settings_has_one_row')],
+                "verbose_name": "settings",
+                "verbose_name_plural": "settings",
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(("pk", 1)), name="ai_eval_settings_has_one_row")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Run',
+            name="Run",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('target_slug', models.CharField(max_length=100)),
-                ('target_label', models.CharField(max_length=200)),
-                ('state', models.CharField(choices=[('pending', 'Pending'), ('running', 'Running'), ('interrupted', 'Interrupted'), ('cancelled', 'Cancelled'), ('complete', 'Complete'), ('error', 'Error')], default='pending', max_length=12)),
-                ('kind', models.CharField(choices=[('full', 'Full'), ('retry_missing', 'Retry of what was missing'), ('regrade', 'Re-grading')], default='full', max_length=14)),
-                ('split', models.CharField(blank=True, max_length=100)),
-                ('planned', models.PositiveIntegerField(default=0)),
-                ('snapshot', models.JSONField(default=dict)),
-                ('verdict', models.CharField(blank=True, choices=[('passed', 'Passed'), ('failed', 'Failed'), ('undecided', 'Undecided'), ('no_gate', 'No gate')], max_length=10)),
-                ('result', models.JSONField(blank=True, null=True)),
-                ('error', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('woken_at', models.DateTimeField(blank=True, null=True)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('announced_at', models.DateTimeField(blank=True, help_text='When every receiver of run_completed had been told.', null=True)),
-                ('source', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='derived', to='ai_eval.run')),
-                ('target', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='ai_eval.target')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("target_slug", models.CharField(max_length=100)),
+                ("target_label", models.CharField(max_length=200)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("running", "Running"),
+                            ("interrupted", "Interrupted"),
+                            ("cancelled", "Cancelled"),
+                            ("complete", "Complete"),
+                            ("error", "Error"),
+                        ],
+                        default="pending",
+                        max_length=12,
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("full", "Full"),
+                            ("retry_missing", "Retry of what was missing"),
+                            ("regrade", "Re-grading"),
+                        ],
+                        default="full",
+                        max_length=14,
+                    ),
+                ),
+                ("split", models.CharField(blank=True, max_length=100)),
+                ("planned", models.PositiveIntegerField(default=0)),
+                ("snapshot", models.JSONField(default=dict)),
+                (
+                    "verdict",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("passed", "Passed"),
+                            ("failed", "Failed"),
+                            ("undecided", "Undecided"),
+                            ("no_gate", "No gate"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("result", models.JSONField(blank=True, null=True)),
+                ("error", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("woken_at", models.DateTimeField(blank=True, null=True)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "announced_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When every receiver of run_completed had been told.", null=True
+                    ),
+                ),
+                (
+                    "source",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="derived",
+                        to="ai_eval.run",
+                    ),
+                ),
+                (
+                    "target",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="runs",
+                        to="ai_eval.target",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-pk'],
+                "ordering": ["-pk"],
             },
         ),
         migrations.CreateModel(
-            name='Answer',
+            name="Answer",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('question_id', models.CharField(max_length=200)),
-                ('trial', models.PositiveSmallIntegerField(default=1)),
-                ('position', models.PositiveIntegerField()),
-                ('question', models.JSONField()),
-                ('asked', models.BooleanField(default=False)),
-                ('response', models.TextField(blank=True, null=True)),
-                ('tool_calls', models.JSONField(blank=True, null=True)),
-                ('ended', models.CharField(blank=True, max_length=10)),
-                ('ask_failure', models.CharField(blank=True, max_length=20)),
-                ('error', models.TextField(blank=True)),
-                ('seconds', models.FloatField(blank=True, null=True)),
-                ('model', models.CharField(blank=True, max_length=200)),
-                ('attempts', models.JSONField(default=list)),
-                ('prompt_tokens', models.PositiveBigIntegerField(blank=True, null=True)),
-                ('completion_tokens', models.PositiveBigIntegerField(blank=True, null=True)),
-                ('cost', models.FloatField(blank=True, null=True)),
-                ('changes', models.JSONField(blank=True, null=True)),
-                ('notes', models.JSONField(default=list)),
-                ('outcome', models.CharField(blank=True, choices=[('', 'Waiting'), ('scored', 'Scored'), ('unscored', 'Unscored'), ('empty', 'Empty response'), ('target_error', 'Target error'), ('provider_error', 'Provider error'), ('grade_error', 'Grade error')], default='', max_length=14)),
-                ('score', models.FloatField(blank=True, null=True)),
-                ('passed', models.BooleanField(blank=True, null=True)),
-                ('failed_required', models.JSONField(default=list)),
-                ('degraded', models.BooleanField(default=False)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='ai_eval.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("question_id", models.CharField(max_length=200)),
+                ("trial", models.PositiveSmallIntegerField(default=1)),
+                ("position", models.PositiveIntegerField()),
+                ("question", models.JSONField()),
+                ("asked", models.BooleanField(default=False)),
+                ("response", models.TextField(blank=True, null=True)),
+                ("tool_calls", models.JSONField(blank=True, null=True)),
+                ("ended", models.CharField(blank=True, max_length=10)),
+                ("ask_failure", models.CharField(blank=True, max_length=20)),
+                ("error", models.TextField(blank=True)),
+                ("seconds", models.FloatField(blank=True, null=True)),
+                ("model", models.CharField(blank=True, max_length=200)),
+                ("attempts", models.JSONField(default=list)),
+                ("prompt_tokens", models.PositiveBigIntegerField(blank=True, null=True)),
+                ("completion_tokens", models.PositiveBigIntegerField(blank=True, null=True)),
+                ("cost", models.FloatField(blank=True, null=True)),
+                ("changes", models.JSONField(blank=True, null=True)),
+                ("notes", models.JSONField(default=list)),
+                (
+                    "outcome",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("", "Waiting"),
+                            ("scored", "Scored"),
+                            ("unscored", "Unscored"),
+                            ("empty", "Empty response"),
+                            ("target_error", "Target error"),
+                            ("provider_error", "Provider error"),
+                            ("grade_error", "Grade error"),
+                        ],
+                        default="",
+                        max_length=14,
+                    ),
+                ),
+                ("score", models.FloatField(blank=True, null=True)),
+                ("passed", models.BooleanField(blank=True, null=True)),
+                ("failed_required", models.JSONField(default=list)),
+                ("degraded", models.BooleanField(default=False)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="answers", to="ai_eval.run"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['run', 'position'],
+                "ordering": ["run", "position"],
             },
         ),
         migrations.CreateModel(
-            name='WorkItem',
+            name="WorkItem",
             fields=[
-                ('answer', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='work', serialize=False, to='ai_eval.answer')),
-                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('claimed', 'Claimed'), ('done', 'Done')], default='waiting', max_length=8)),
-                ('token', models.UUIDField(blank=True, null=True)),
-                ('lease_until', models.DateTimeField(blank=True, null=True)),
-                ('starts', models.PositiveSmallIntegerField(default=0)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='work_items', to='ai_eval.run')),
+                (
+                    "answer",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="work",
+                        serialize=False,
+                        to="ai_eval.answer",
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("waiting", "Waiting"), ("claimed", "Claimed"), ("done", "Done")],
+                        default="waiting",
+                        max_length=8,
+                    ),
+                ),
+                ("token", models.UUIDField(blank=True, null=True)),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                ("starts", models.PositiveSmallIntegerField(default=0)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="work_items",
+                        to="ai_eval.run",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Grade',
+            name="Grade",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('grader', models.CharField(max_length=200)),
-                ('outcome', models.CharField(choices=[('scored', 'Scored'), ('skipped', 'Skipped'), ('errored', 'Errored')], max_length=8)),
-                ('score', models.FloatField(blank=True, null=True)),
-                ('min_score', models.FloatField()),
-                ('max_score', models.FloatField()),
-                ('composite', models.FloatField(blank=True, null=True)),
-                ('reason', models.TextField(blank=True)),
-                ('details', models.JSONField(default=dict)),
-                ('model', models.CharField(blank=True, max_length=200)),
-                ('prompt_hash', models.CharField(blank=True, max_length=64)),
-                ('sent', models.JSONField(default=list)),
-                ('raw_reply', models.TextField(blank=True, null=True)),
-                ('response_format', models.CharField(blank=True, max_length=12)),
-                ('attempts', models.JSONField(default=list)),
-                ('prompt_tokens', models.PositiveBigIntegerField(blank=True, null=True)),
-                ('completion_tokens', models.PositiveBigIntegerField(blank=True, null=True)),
-                ('cost', models.FloatField(blank=True, null=True)),
-                ('clamped_from', models.FloatField(blank=True, null=True)),
-                ('truncated', models.PositiveIntegerField(default=0)),
-                ('answer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='grades', to='ai_eval.answer')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("grader", models.CharField(max_length=200)),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[("scored", "Scored"), ("skipped", "Skipped"), ("errored", "Errored")],
+                        max_length=8,
+                    ),
+                ),
+                ("score", models.FloatField(blank=True, null=True)),
+                ("min_score", models.FloatField()),
+                ("max_score", models.FloatField()),
+                ("composite", models.FloatField(blank=True, null=True)),
+                ("reason", models.TextField(blank=True)),
+                ("details", models.JSONField(default=dict)),
+                ("model", models.CharField(blank=True, max_length=200)),
+                ("prompt_hash", models.CharField(blank=True, max_length=64)),
+                ("sent", models.JSONField(default=list)),
+                ("raw_reply", models.TextField(blank=True, null=True)),
+                ("response_format", models.CharField(blank=True, max_length=12)),
+                ("attempts", models.JSONField(default=list)),
+                ("prompt_tokens", models.PositiveBigIntegerField(blank=True, null=True)),
+                ("completion_tokens", models.PositiveBigIntegerField(blank=True, null=True)),
+                ("cost", models.FloatField(blank=True, null=True)),
+                ("clamped_from", models.FloatField(blank=True, null=True)),
+                ("truncated", models.PositiveIntegerField(default=0)),
+                (
+                    "answer",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="grades",
+                        to="ai_eval.answer",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['answer', 'pk'],
-                'constraints': [models.UniqueConstraint(fields=('answer', 'grader'), name='ai_eval_one_grade_a_grader_and_answer')],
+                "ordering": ["answer", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("answer", "grader"), name="ai_eval_one_grade_a_grader_and_answer"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Question',
+            name="Question",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=200, verbose_name='id')),
-                ('position', models.PositiveIntegerField(default=0)),
-                ('enabled', models.BooleanField(default=True)),
-                ('input', models.TextField(blank=True)),
-                ('messages', models.JSONField(blank=True, help_text='Several turns: a list of role and content.', null=True)),
-                ('data', models.JSONField(blank=True, default=dict)),
-                ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='ai_eval.dataset')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(max_length=200, verbose_name="id")),
+                ("position", models.PositiveIntegerField(default=0)),
+                ("enabled", models.BooleanField(default=True)),
+                ("input", models.TextField(blank=True)),
+                (
+                    "messages",
+                    models.JSONField(
+                        blank=True, help_text="Several turns: a list of role and content.", null=True
+                    ),
+                ),
+                ("data", models.JSONField(blank=True, default=dict)),
+                (
+                    "dataset",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="questions",
+                        to="ai_eval.dataset",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['position', 'pk'],
-                'constraints': [models.UniqueConstraint(fields=('dataset', 'key'), name='ai_eval_question_key_unique_in_dataset')],
+                "ordering": ["position", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("dataset", "key"), name="ai_eval_question_key_unique_in_dataset"
+                    )
+                ],
             },
         ),
         migrations.AddIndex(
-            model_name='answer',
-            index=models.Index(fields=['run', 'position'], name='ai_eval_answer_in_order'),
+            model_name="answer",
+            index=models.Index(fields=["run", "position"], name="ai_eval_answer_in_order"),
         ),
         migrations.AddConstraint(
-            model_name='answer',
-            constraint=models.UniqueConstraint(fields=('run', 'question_id', 'trial'), name='ai_eval_one_answer_a_question_and_trial'),
+            model_name="answer",
+            constraint=models.UniqueConstraint(
+                fields=("run", "question_id", "trial"), name="ai_eval_one_answer_a_question_and_trial"
+            ),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['target', '-id'], name='ai_eval_run_by_target'),
+            model_name="run",
+            index=models.Index(fields=["target", "-id"], name="ai_eval_run_by_target"),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['state'], name='ai_eval_run_by_state'),
+            model_name="run",
+            index=models.Index(fields=["state"], name="ai_eval_run_by_state"),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['pending', 'running'])), fields=('target',), name='ai_eval_one_active_run_a_target'),
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state__in", ["pending", "running"])),
+                fields=("target",),
+                name="ai_eval_one_active_run_a_target",
+            ),
         ),
         migrations.AddIndex(
-            model_name='workitem',
-            index=models.Index(fields=['run', 'state', 'answer'], name='ai_eval_work_to_do'),
+            model_name="workitem",
+            index=models.Index(fields=["run", "state", "answer"], name="ai_eval_work_to_do"),
         ),
     ]

@@ -137,12 +137,9 @@ def observed_figures(answers: Sequence[AnswerFacts]) -> tuple[Figure, Figure]:
     scores = []
     shares = []
     for group in _by_question(answers):
-        scored = [answer.score for answer in group if answer.score is not None]
-        if scored:
-            scores.append(scored)
+        scores.append([answer.score for answer in group if answer.score is not None])
         counted = [answer for answer in group if answer.outcome != "unscored"]
-        if counted:
-            shares.append((sum(answer.passed is True for answer in counted), len(counted)))
+        shares.append((sum(answer.passed is True for answer in counted), len(counted)))
     return mean_score(scores), clustered_proportion(shares)
 
 

@@ -1,7 +1,7 @@
 """A verdict in words. One place, so that terminal, JUnit and pages say the same."""
 
 from ai_eval.runs.verdict import Verdict
-from ai_eval.stats import Figure
+from ai_eval.stats import Figure, reaches
 
 
 def figure_text(figure: Figure, digits: int = 3) -> str:
@@ -10,7 +10,7 @@ def figure_text(figure: Figure, digits: int = 3) -> str:
         return f"undefined: {figure.why}"
     value = f"{figure.value:.{digits}g}"
     if figure.low is None or figure.high is None:
-        return f"{value}, n {figure.n:g}"
+        return f"{value}, n {figure.n:g} ({figure.why})" if figure.why else f"{value}, n {figure.n:g}"
     return f"{value} ({figure.low:.{digits}g} to {figure.high:.{digits}g}), n {figure.n:g}"
 
 
@@ -25,7 +25,7 @@ def gate_sentence(verdict: Verdict) -> str:
         return f"passed: {gate.metric} {value} reaches {gate.threshold:g} ({kind})"
     if verdict.verdict == "failed":
         below = f"{gate.metric} {value} is below {gate.threshold:g}"
-        if verdict.high is not None and verdict.value is not None and verdict.high > verdict.value + 1e-9:
+        if verdict.high is not None and verdict.value is not None and not reaches(verdict.value, verdict.high):
             below += f", also with everything missing taken for passed ({verdict.high:.4g})"
         return f"failed: {below} ({kind})"
     because = "; ".join(verdict.undecided_because)
