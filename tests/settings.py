@@ -4,7 +4,9 @@ import os
 import tempfile
 
 os.environ.setdefault("SECRET_KEY", "only-for-tests-and-nowhere-else-0123456789-abcdefghij-klmnopqrst")
-os.environ.setdefault("VAR_DIR", tempfile.mkdtemp(prefix="ai-eval-tests-"))
+if "VAR_DIR" not in os.environ:
+    # Worker processes that a test starts inherit it.
+    os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="ai-eval-tests-")
 os.environ.setdefault("TLS", "0")
 
 from evalsite.settings import *  # noqa: E402, F403

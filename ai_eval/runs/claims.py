@@ -68,15 +68,19 @@ def _claim(run_id: int, free: Q, size: int, lease_seconds: float) -> list[Claim]
     token = uuid.uuid4()
     running = Exists(Run.objects.filter(pk=OuterRef("run_id"), state=Run.State.RUNNING))
     with transaction.atomic():
-        chosen = (
+        # Chosen first and named then: as a subquery PostgreSQL may choose anew for each row that it
+        # looks at, and take more than the limit (seen with 6 rows for a limit of 1).
+        chosen = list(
             WorkItem.objects.filter(free, run_id=run_id)
             .order_by("answer_id")
-            .select_for_update(skip_locked=True, of=("self",))
-            .values("pk")[:size]
+            .select_for_update(skip_locked=True)
+            .values_list("pk", flat=True)[:size]
         )
-        # The condition is repeated outside: PostgreSQL re-checks only what the outer WHERE says
-        # when another claim committed in between.
-        taken = WorkItem.objects.filter(free, running, run_id=run_id, pk__in=chosen).update(
+        if not chosen:
+            return []
+        # The condition is repeated: on SQLite nothing was locked by the choice alone, and the run may
+        # have been stopped in between.
+        taken = WorkItem.objects.filter(free, running, pk__in=chosen).update(
             state=CLAIMED, token=token, lease_until=in_seconds(lease_seconds)
         )
     return _load(run_id, token) if taken else []

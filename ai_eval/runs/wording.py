@@ -25,7 +25,11 @@ def gate_sentence(verdict: Verdict) -> str:
         return f"passed: {gate.metric} {value} reaches {gate.threshold:g} ({kind})"
     if verdict.verdict == "failed":
         below = f"{gate.metric} {value} is below {gate.threshold:g}"
-        if verdict.high is not None and verdict.value is not None and not reaches(verdict.value, verdict.high):
+        if (
+            verdict.high is not None
+            and verdict.value is not None
+            and not reaches(verdict.value, verdict.high)
+        ):
             below += f", also with everything missing taken for passed ({verdict.high:.4g})"
         return f"failed: {below} ({kind})"
     because = "; ".join(verdict.undecided_because)

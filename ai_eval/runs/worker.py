@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db import InterfaceError, OperationalError, connection
 
 from ai_eval.conf import SiteSettings, site_settings
 from ai_eval.errors import EvalError
@@ -34,6 +34,18 @@ POLL_SECONDS = 0.25
 DRAIN_SECONDS = 10.0
 """How long a worker that was told to stop waits for the calls in flight."""
 MAX_BATCH = 256
+GIVE_UP_SECONDS = 120.0
+"""How long a worker puts up with a database that does not answer."""
+
+
+def bound_idle_transactions(seconds: float) -> None:
+    """A worker that is stopped in the middle of a write must not keep its rows locked for ever.
+
+    SQLite has no such setting: there the others wait for its lock, and go on when it ends.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET idle_in_transaction_session_timeout = {int(seconds * 1000):d}")
 
 
 class Worker:
@@ -50,6 +62,8 @@ class Worker:
         self._held: dict[int, Job] = {}
         self._unsaved: list[Event] = []
         self._alone = False
+        self._new_connection = True
+        self._failing_since: float | None = None
         self._depth = self.site.concurrency
         self._last_flush = self._last_state = self._last_renewal = time.monotonic()
 
@@ -73,13 +87,33 @@ class Worker:
             end_in_error(self.run_id, str(error))
             return
         try:
-            while self.step():
+            while self._step_in_spite_of_the_database():
                 if on_step is not None:
                     on_step()
         finally:
             self.drain()
         if finish_if_done(self.run_id):
             announce(self.run_id)
+
+    def _step_in_spite_of_the_database(self) -> bool:
+        """A step; when the database does not answer, another one after a while."""
+        try:
+            if self._new_connection:
+                bound_idle_transactions(self.site.lease_seconds)
+                self._new_connection = False
+            more = self.step()
+            self._failing_since = None
+            return more
+        except (OperationalError, InterfaceError):
+            now = time.monotonic()
+            self._failing_since = self._failing_since or now
+            if now - self._failing_since > GIVE_UP_SECONDS:
+                raise
+            logger.exception("run %s: the database does not answer, trying again", self.run_id)
+            connection.close()
+            self._new_connection = True
+            time.sleep(POLL_SECONDS)
+            return True
 
     def step(self) -> bool:
         """One turn: supervise, claim, store, start. False when there is nothing more to do."""
@@ -161,14 +195,9 @@ class Worker:
             begun = flush(events, starting, self.spec.rules)
         except (OperationalError, InterfaceError):
             # Kept and sent again: the fence drops what somebody else took meanwhile.
-            logger.exception("run %s: storing failed, %s events are kept", self.run_id, len(events))
             self._unsaved = events
             self._backlog.extendleft(reversed(starting))
-            close_old_connections()
-            if connection.connection is not None and not connection.is_usable():
-                connection.close()
-            time.sleep(POLL_SECONDS)
-            return
+            raise
         self._unsaved = []
         for event in events:
             if isinstance(event, EndedEvent | GivenBackEvent):
