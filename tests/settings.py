@@ -9,7 +9,7 @@ if "VAR_DIR" not in os.environ:
     os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="ai-eval-tests-")
 os.environ.setdefault("TLS", "0")
 
-from evalsite.settings import *  # noqa: E402, F403
+from evalsite.settings import *  # noqa: F403
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.dummy"]  # noqa: F405
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405

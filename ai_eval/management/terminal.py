@@ -3,8 +3,9 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, cast
 
+from django.core.management.base import OutputWrapper
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -22,9 +23,10 @@ PROGRESS_SECONDS = 0.5
 PLAIN_WIDTH = 120
 
 
-def console_for(stream: IO[str]) -> Console:
+def console_for(output: OutputWrapper) -> Console:
     """Colours only on a terminal; elsewhere a fixed width, so that logs do not depend on the machine."""
-    terminal = bool(getattr(stream, "isatty", lambda: False)())
+    stream = cast(IO[str], output._out)
+    terminal = output.isatty()
     return Console(file=stream, width=None if terminal else PLAIN_WIDTH, highlight=False, soft_wrap=False)
 
 
@@ -108,7 +110,7 @@ def _print_details(console: Console, run: Run) -> None:
     say(console, f"  {gate_sentence(verdict)}")
     _print_graders(console, verdict)
     _print_not_passed(console, run)
-    for advisory in run.result["advisories"]:
+    for advisory in run.advisories:
         say(console, f"  ! {advisory}", "yellow")
 
 

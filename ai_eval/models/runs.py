@@ -71,5 +71,10 @@ class Run(models.Model):
         return f"Run {self.pk} of {self.target_label}"
 
     @property
+    def advisories(self) -> list[str]:
+        """What a reader has to know beside the verdict; empty without one."""
+        return list(self.result["advisories"]) if self.result else []
+
+    @property
     def target_snapshot(self) -> dict[str, Any]:
         return dict(self.snapshot["target"])

@@ -16,11 +16,11 @@ def update_each(
     """
     connection = connections[router.db_for_write(model)]
     quote = connection.ops.quote_name
-    columns = [model._meta.get_field(name) for name in fields]
-    assignments = ", ".join(f"{quote(column.column)} = %s" for column in columns)
+    columns = [column for column in model._meta.concrete_fields if column.name in fields]
+    columns.sort(key=lambda column: fields.index(column.name))
+    assignments = ", ".join(f"{quote(str(column.column))} = %s" for column in columns)
     key = model._meta.pk
-    assert key is not None
-    sql = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {quote(key.column)} = %s"  # noqa: S608
+    sql = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {quote(str(key.column))} = %s"  # noqa: S608
     params = [
         [
             *(

@@ -37,7 +37,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         "pass_rate": verdict.pass_rate.value if verdict else None,
         "pass_rate_interval": _interval(verdict),
         "error_count": verdict.error_count if verdict else 0,
-        "advisories": list(run.result["advisories"]) if run.result else [],
+        "advisories": run.advisories,
         "counts": dict(verdict.counts) if verdict else _counts_so_far(run),
         "judges": [
             {"grader": id, "dimension": each["dimension"], "model": each["model"], "trust": each["trust"]}

@@ -27,7 +27,7 @@ def _case(suite: ET.Element, run: Run) -> str:
         ET.SubElement(case, "error", message=_clean(f"the run is {run.state}")).text = _clean(run.error)
         return "errors"
     sentence = _clean(gate_sentence(verdict))
-    ET.SubElement(case, "system-out").text = "\n".join([sentence, *map(_clean, run.result["advisories"])])
+    ET.SubElement(case, "system-out").text = "\n".join([sentence, *map(_clean, run.advisories)])
     if verdict.gate is None:
         ET.SubElement(case, "skipped", message="the target has no gate")
         return "skipped"

@@ -59,8 +59,8 @@ def test_a_run_outlives_the_kill_of_one_of_its_two_workers(log: Path, repeats: i
     for attempt in range(repeats):
         log.unlink(missing_ok=True)
         run = launch(prepare(slow_target(slug=f"target_{attempt}")))
-        with workers(run, 2) as (first, second):
-            wait_until(lambda run=run: stored(run) >= 5 + 3 * attempt, "the first answers")
+        with workers(run, 2) as (first, _second):
+            wait_until(lambda run=run, attempt=attempt: stored(run) >= 5 + 3 * attempt, "the first answers")
             kill(first)
             wait_until(lambda run=run: state_of(run) == "complete", "the other worker to finish the run")
         repeated = asked_counts(log).total() - len(QUESTIONS)
@@ -75,7 +75,7 @@ def test_a_run_of_which_both_workers_were_killed_is_interrupted_and_can_be_resum
         log.unlink(missing_ok=True)
         run = launch(prepare(slow_target(slug=f"target_{attempt}")))
         with workers(run, 2) as both:
-            wait_until(lambda run=run: stored(run) >= 5 + 3 * attempt, "the first answers")
+            wait_until(lambda run=run, attempt=attempt: stored(run) >= 5 + 3 * attempt, "the first answers")
             for process in both:
                 kill(process)
         assert state_of(run) == "running"

@@ -138,7 +138,7 @@ class Command(BaseCommand):
             with Path(options["junit"]).open("wb") as binary:
                 write_junit(runs, binary)
         if runs:
-            print_results(console_for(self.stdout._out), runs)
+            print_results(console_for(self.stdout), runs)
         return EXIT_CANCELLED if interruption.asked else combined_exit_code(runs)
 
     def _starts(self, options: dict[str, Any]) -> list[Callable[[], Run]]:
@@ -167,7 +167,7 @@ class Command(BaseCommand):
 
     def _work(self, run: Run, interruption: Interruption, processes: int | None) -> None:
         """Work on the run in this process, and with others beside it, until it has ended."""
-        console = console_for(self.stdout._out)
+        console = console_for(self.stdout)
         worker = Worker(run.pk)
         children = start_processes(run.pk, (processes or useful_processes(run.planned)) - 1)
         bar = RunProgress(console, run)
