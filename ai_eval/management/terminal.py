@@ -8,6 +8,7 @@ from typing import IO, cast
 from django.core.management.base import OutputWrapper
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -63,9 +64,12 @@ class RunProgress:
             yield self
 
 
-def say(console: Console, text: str, style: str = "") -> None:
-    """One line; wrapped on a terminal only, so that logs can be searched."""
-    console.print(Text(text, style), soft_wrap=not console.is_terminal)
+def say(console: Console, text: str, style: str = "", indent: int = 0) -> None:
+    """One line. It is wrapped, under its own indent, on a terminal only, so that logs can be searched."""
+    if console.is_terminal:
+        console.print(Padding(Text(text, style), (0, 0, 0, indent)))
+    else:
+        console.print(Text(" " * indent + text), soft_wrap=True)
 
 
 def _verdict_text(run: Run, verdict: Verdict | None) -> Text:
@@ -91,8 +95,8 @@ def print_results(console: Console, runs: list[Run]) -> None:
             cells += ["", "", Text(run.error or run.state)]
         else:
             cells += [
-                Text(figure_text(verdict.pass_rate)),
-                Text(figure_text(verdict.avg_score)),
+                Text(figure_text(verdict.pass_rate, reasons=False)),
+                Text(figure_text(verdict.avg_score, reasons=False)),
                 Text(counts_sentence(verdict)),
             ]
         table.add_row(*cells)
@@ -105,17 +109,20 @@ def _print_details(console: Console, run: Run) -> None:
     verdict = verdict_of(run)
     say(console, f"\n{run.target_slug} (run {run.pk})", "bold")
     if verdict is None:
-        say(console, f"  {run.state}: {run.error or 'no verdict'}")
+        say(console, f"{run.state}: {run.error or 'no verdict'}", indent=2)
         return
-    say(console, f"  {gate_sentence(verdict)}")
+    say(console, gate_sentence(verdict), indent=2)
+    for name, figure in (("pass rate", verdict.pass_rate), ("average score", verdict.avg_score)):
+        if figure.why:
+            say(console, f"{name} {figure_text(figure)}", indent=2)
     _print_graders(console, verdict)
     _print_not_passed(console, run)
     for advisory in run.advisories:
-        say(console, f"  ! {advisory}", "yellow")
+        say(console, f"! {advisory}", "yellow", indent=2)
 
 
 def _print_graders(console: Console, verdict: Verdict) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    table = Table(box=None, padding=(0, 2))
     for heading in ("grader", "passed", "scored", "skipped", "errored", "mean (0-5)"):
         table.add_column(heading, justify="left" if heading == "grader" else "right")
     for each in verdict.coverage:
@@ -140,15 +147,19 @@ def _print_not_passed(console: Console, run: Run, limit: int = 10) -> None:
     for answer in answers[:limit]:
         trial = f" (trial {answer.trial})" if run.snapshot["target"]["trials"] > 1 else ""
         score = "no score" if answer.score is None else f"{answer.score:.2f}"
-        say(console, f"  ✘ {answer.question_id}{trial}: {answer.outcome}, {score}")
+        say(console, f"✘ {answer.question_id}{trial}: {answer.outcome}, {score}", indent=2)
         if answer.error:
-            say(console, f"      {_one_line(answer.error)}")
+            say(console, _one_line(answer.error), indent=6)
         for grade in answer.grades.all():
             if grade.outcome == "errored" or (grade.composite is not None and grade.composite < threshold):
                 required = ", required" if grade.grader in answer.failed_required else ""
-                say(console, f"      {grade.grader} ({grade.outcome}{required}): {_one_line(grade.reason)}")
+                say(
+                    console,
+                    f"{grade.grader} ({grade.outcome}{required}): {_one_line(grade.reason)}",
+                    indent=6,
+                )
     if total > limit:
-        say(console, f"  … and {total - limit} more that did not pass")
+        say(console, f"… and {total - limit} more that did not pass", indent=2)
 
 
 def _one_line(text: str, limit: int = 300) -> str:

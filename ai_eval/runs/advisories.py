@@ -44,7 +44,7 @@ def _fallback_advisories(run: Run, observing: list[str]) -> list[str]:
         return []
     return [
         f"{counted} grades of graders that observe actions say '{FALLBACK_MARKER}': "
-        "they rest on what the agent wrote, not on what it did"
+        "they do not rest on what the agent did"
     ]
 
 

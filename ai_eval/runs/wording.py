@@ -4,13 +4,17 @@ from ai_eval.runs.verdict import Verdict
 from ai_eval.stats import Figure, reaches
 
 
-def figure_text(figure: Figure, digits: int = 3) -> str:
-    """`0.833 (0.436 to 0.970), n 6`, or why it is undefined."""
+def figure_text(figure: Figure, digits: int = 3, reasons: bool = True) -> str:
+    """`0.833 (0.436 to 0.970), n 6`; with `reasons` also why it, or its interval, is undefined."""
     if figure.value is None:
-        return f"undefined: {figure.why}"
+        return f"undefined: {figure.why}" if reasons else "undefined"
     value = f"{figure.value:.{digits}g}"
     if figure.low is None or figure.high is None:
-        return f"{value}, n {figure.n:g} ({figure.why})" if figure.why else f"{value}, n {figure.n:g}"
+        return (
+            f"{value}, n {figure.n:g} ({figure.why})"
+            if reasons and figure.why
+            else f"{value}, n {figure.n:g}"
+        )
     return f"{value} ({figure.low:.{digits}g} to {figure.high:.{digits}g}), n {figure.n:g}"
 
 
