@@ -51,7 +51,7 @@ def ask_model(spec: RunSpec, row: Mapping[str, Any], should_stop: Callable[[], b
             raise GradingStopped("cancelled while the model was asked") from error
         return failed(
             "provider_error",
-            f"{error.kind}: {error.message}",
+            f"{error.kind.replace('_', ' ')}: {error.message}",
             attempts=[attempt.to_json() for attempt in error.attempts],
         )
     notes = []

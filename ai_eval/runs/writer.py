@@ -9,6 +9,7 @@ from django.db import transaction
 
 from ai_eval.graders import GradeResult
 from ai_eval.graders.scale import composite
+from ai_eval.llm_types import Attempt, total, total_cost
 from ai_eval.models import Answer, Grade, WorkItem
 from ai_eval.runs.bulk import update_each
 from ai_eval.runs.claims import DONE, give_back, mark_started, still_held
@@ -87,12 +88,6 @@ def asked_values(asked: Asked) -> list[Any]:
     ]
 
 
-def _total(attempts: Sequence[dict[str, Any]], key: str) -> Any:
-    """Sum over all attempts that tell; None where none does."""
-    known = [attempt["usage"][key] for attempt in attempts if attempt.get("usage", {}).get(key) is not None]
-    return sum(known) if known else None
-
-
 def grade_row(answer_id: int, result: GradeResult) -> Grade:
     """The row of one grade."""
     trace = result.trace
@@ -115,9 +110,10 @@ def grade_row(answer_id: int, result: GradeResult) -> Grade:
         row.raw_reply = clean_json(trace.raw_reply)
         row.response_format = trace.response_format
         row.attempts = clean_json(trace.attempts)
-        row.prompt_tokens = _total(trace.attempts, "prompt_tokens")
-        row.completion_tokens = _total(trace.attempts, "completion_tokens")
-        row.cost = _total(trace.attempts, "cost")
+        attempts = [Attempt.from_json(each) for each in trace.attempts]
+        row.prompt_tokens = total([each.usage.prompt_tokens for each in attempts])
+        row.completion_tokens = total([each.usage.completion_tokens for each in attempts])
+        row.cost = total_cost(attempts)
         row.clamped_from = trace.clamped_from
         row.truncated = trace.truncated
     return row
