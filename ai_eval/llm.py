@@ -210,7 +210,7 @@ _PROPER_ENDS = frozenset({"stop", "eos", "eos_token", "end_turn", "stop_sequence
 
 
 def _finish_reason(choice: Any) -> str:
-    """Why the model stopped. litellm turns what it does not know, and failures, into `stop`; here they stay."""
+    """Why the model stopped. litellm turns failures and what it does not know into `stop`; here they stay."""
     mapped = str(choice.finish_reason or "")
     native = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
     if mapped == "stop" and isinstance(native, str) and native.lower() not in _PROPER_ENDS:

@@ -62,9 +62,9 @@ def is_library_error(error: BaseException) -> bool:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Seconds from `now` (Unix time) that Retry-After asks to wait; 0 for a time gone by, None for none."""
     value = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", value):
+    if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,9})?", value):
         return float(value)
-    if re.fullmatch(r"-\d{1,12}(\.\d{1,9})?", value):
+    if re.fullmatch(r"-[0-9]{1,12}(\.[0-9]{1,9})?", value):
         return 0.0
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now)

@@ -22,8 +22,9 @@ CLIENTS = 64
 
 _FOREIGN_HEADERS = frozenset(
     {b"host", b"content-type", b"content-length", b"transfer-encoding", b"accept", b"accept-encoding",
-     b"user-agent", b"connection"}
+     b"user-agent", b"connection", b"x-stainless-raw-response"}
 )  # fmt: skip
+# The last one is the client's note to itself of how to read the answer.
 
 
 def _keep_secrets_back(request: "httpx.Request") -> None:

@@ -151,11 +151,11 @@ _SHAPES = (
     (re.compile(r"(?i)\b(bearer\s+)[\w.~+/=*-]{6,}"), rf"\g<1>{REDACTED}"),
     (
         re.compile(
-            r"(?i)\b((?:x-)?(?:goog-)?api[-_]?key|authorization)(\W{1,4})(?!\W|bearer)[\w.~+/=*-]{6,}"
+            r"""(?i)((?:api[-_]?key|authorization)["']{0,2}\s{0,3}[:=]\s{0,3}["']{0,2})[\w.~+/=*-]{8,}"""
         ),
-        rf"\g<1>\g<2>{REDACTED}",
+        rf"\g<1>{REDACTED}",
     ),
-    (re.compile(r"\bsk-(?=[\w*-]*[\d*])[\w*-]{6,}"), REDACTED),
+    (re.compile(r"\bsk-(?=[\w*-]{0,200}[\d*])[\w*-]{6,}"), REDACTED),
     (re.compile(r"\b(?:AIza|gsk_|hf_|gh[pousr]_|xai-|pplx-|r8_|xox[abp]-)[\w-]{16,}"), REDACTED),
     (re.compile(r"(://)[^/\s:@]{1,200}:[^/\s@]{1,200}@"), rf"\g<1>{REDACTED}@"),
 )
