@@ -7,9 +7,10 @@ called before a process forks.
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Literal
 
 from ai_eval.llm_errors import explain, is_library_error
@@ -44,6 +45,18 @@ __all__ = [
     "response_format_support",
     "scrub",
 ]
+
+# Neither litellm's retries nor replies from its cache, which would make all trials equal, also where the site
+# switched them on for its own calls. A retry policy that names one kind retries no other.
+_NOTHING_OF_ITS_OWN: Mapping[str, Any] = MappingProxyType(
+    {
+        "max_retries": 0,
+        "num_retries": 0,
+        "retry_policy": {"TimeoutErrorRetries": 0},
+        "caching": False,
+        "cache": {"no-cache": True, "no-store": True},
+    }
+)
 
 OPENAI_BASE = "https://api.openai.com/v1"
 
@@ -117,8 +130,7 @@ def _arguments(request: LLMRequest, key_hosts: Sequence[str]) -> dict[str, Any]:
         "model": request.model,
         "messages": clean_json(list(request.messages)),
         "timeout": float(request.timeout),
-        "max_retries": 0,
-        "num_retries": 0,
+        **_NOTHING_OF_ITS_OWN,
         **{name: clean_json(value) for name, value in request.parameters.items() if value is not None},
         **_access(request, key_hosts),
     }
