@@ -77,6 +77,10 @@ def readable_score(score: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
+class GradingStopped(Exception):
+    """The run was told to stop while a grader was at work: no grade, and nobody's error."""
+
+
 class Grader:
     """Scores a response on one dimension. Subclass it, declare what it is, and define `grade`.
 
