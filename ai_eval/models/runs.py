@@ -26,7 +26,6 @@ class Run(models.Model):
         PASSED = "passed", "Passed"
         FAILED = "failed", "Failed"
         UNDECIDED = "undecided", "Undecided"
-        NO_GATE = "no_gate", "No gate"
 
     ACTIVE = (State.PENDING, State.RUNNING)
     RESUMABLE = (State.INTERRUPTED, State.CANCELLED)

@@ -10,7 +10,8 @@ from ai_eval.models import Answer, Grade, Run, WorkItem
 from ai_eval.runs.claims import DONE
 from ai_eval.runs.jobs import Asked
 from ai_eval.runs.launch import Plan, PlannedAnswer, launch, prepare
-from ai_eval.runs.writer import ASKED_FIELDS, ENDED_FIELDS
+from ai_eval.runs.spec import read_spec
+from ai_eval.runs.writer import ENDED_FIELDS
 
 
 def _stored(answer: Answer) -> Asked:
@@ -80,6 +81,7 @@ def retry_missing(run_id: int) -> Run:
     grades: dict[int, list[Grade]] = defaultdict(list)
     for grade in Grade.objects.filter(answer__run=source).order_by("pk"):
         grades[grade.answer_id].append(grade)
+    read_spec(source)
     missing = [answer for answer in answers if is_missing(answer, grades[answer.pk])]
     if not missing:
         raise StateError(f"nothing is missing in run {run_id}")
@@ -131,5 +133,3 @@ def _take_over(run: Run, sources: list[Answer], grades: dict[int, list[Grade]]) 
     for start in range(0, len(done), 500):
         WorkItem.objects.filter(pk__in=[row.pk for row in done[start : start + 500]]).update(state=DONE)
 
-
-__all__ = ["ASKED_FIELDS", "is_missing", "prepare_regrade", "regrade", "retry_missing"]

@@ -64,7 +64,8 @@ class Worker:
         self._alone = False
         self._new_connection = True
         self._failing_since: float | None = None
-        self._depth = self.site.concurrency
+        self._depth = self._ahead()
+        self._last_batch = 0
         self._last_flush = self._last_state = self._last_renewal = time.monotonic()
 
     @property
@@ -138,7 +139,7 @@ class Worker:
         load = self.pool.load
         if self._alone:
             return 0 if load else 1
-        if load == 0:
+        if load == 0 and self._last_batch >= self._depth:
             self._depth = min(self._depth * 2, MAX_BATCH)
         elif load > self.site.concurrency:
             self._depth = max(self._depth - self.site.concurrency, self._ahead())
@@ -203,6 +204,8 @@ class Worker:
             if isinstance(event, EndedEvent | GivenBackEvent):
                 self._held.pop(event.job.answer_id, None)
         started = {job.answer_id for job in begun}
+        if starting:
+            self._last_batch = len(begun)
         for job in starting:
             if job.answer_id in started:
                 self.pool.submit(job)
