@@ -182,7 +182,8 @@ def _attempt(request: LLMRequest, arguments: dict[str, Any], attempts: list[Atte
         )
         if failure is error:
             raise
-        raise failure from error
+        # Not from `error`: a logged traceback would show the provider's text with whatever secrets it echoes.
+        raise failure from None
     attempts.extend(reply.attempts)
     return replace(reply, attempts=tuple(attempts))
 

@@ -1,6 +1,7 @@
 """Each way in which a provider can fail is told apart."""
 
 import socket
+import traceback
 
 import pytest
 
@@ -222,6 +223,7 @@ def test_secrets_of_the_environment_are_in_no_error(
         for secret in (KEY, "abcdef123456", "correct horse", "sk-abc1"):
             assert secret not in error.message
             assert secret not in error.attempts[0].error
+            assert secret not in "".join(traceback.format_exception(error))
 
 
 def test_an_error_text_is_cut_and_cleaned(llm_server: LLMServer, failure: Fail) -> None:

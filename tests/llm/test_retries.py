@@ -33,7 +33,7 @@ def test_what_may_pass_is_asked_again(llm_server: LLMServer, ask: Ask, reply: Re
 
 def test_a_timeout_is_asked_again(llm_server: LLMServer, ask: Ask) -> None:
     llm_server.script(Reply(action="hang"))
-    assert [each.kind for each in ask(retry=QUICK, timeout=1).attempts] == ["timeout", "ok"]
+    assert [each.kind for each in ask(retry=QUICK, timeout=3).attempts] == ["timeout", "ok"]
 
 
 @pytest.mark.parametrize("reply", [failing(400), failing(401), failing(403), failing(404), Reply(body="")])
@@ -78,11 +78,11 @@ def test_retry_after_as_a_date_is_waited_for(llm_server: LLMServer, ask: Ask) ->
     llm_server.script(
         lambda seen: failing(
             503,
-            headers={"Retry-After": format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)},
+            headers={"Retry-After": format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)},
         )
     )
     ask(retry=QUICK, on_wait=lambda seconds, error: waits.append(seconds))
-    assert 0.5 <= waits[0] <= 2
+    assert 0 < waits[0] <= 3
     assert gaps(llm_server)[0] >= waits[0]
 
 
