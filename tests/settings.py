@@ -9,11 +9,19 @@ if "VAR_DIR" not in os.environ:
     os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="ai-eval-tests-")
 os.environ.setdefault("TLS", "0")
 
+if os.environ.get("AI_EVAL_TEST_DATABASE") == "postgresql" and "DATABASE_URL" not in os.environ:
+    from tests.servers import postgresql_url
+
+    os.environ["DATABASE_URL"] = postgresql_url()
+
 from evalsite.settings import *  # noqa: F403
 
 INSTALLED_APPS = [*INSTALLED_APPS, "tests.dummy"]  # noqa: F405
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405
     # A file, not memory: worker threads and processes share it as they do on a site.
     DATABASES["default"]["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}  # noqa: F405
+else:
+    # A connection that outlives its thread would keep the test's database from being dropped.
+    DATABASES["default"]["CONN_MAX_AGE"] = 0  # noqa: F405
 AI_EVAL = {**AI_EVAL, "PROCESSES": 1, "CONCURRENCY": env.int("AI_EVAL_CONCURRENCY", default=4)}  # noqa: F405
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import Popen
+from urllib.parse import urlencode
 
 from django.db import connection
 
@@ -23,9 +24,9 @@ def database_url() -> str:
     given = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{given['NAME']}"
-    host = given["HOST"].replace("/", "%2F")
     port = f":{given['PORT']}" if given["PORT"] else ""
-    return f"postgres://{given['USER']}:{given['PASSWORD']}@{host}{port}/{given['NAME']}"
+    options = urlencode({name: value for name, value in given["OPTIONS"].items() if name == "host"})
+    return f"postgres://{given['USER']}:{given['PASSWORD']}@{given['HOST']}{port}/{given['NAME']}?{options}"
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
