@@ -30,7 +30,7 @@ def read_json(text: str, name: str) -> Any:
         raise DatasetError(f"{name}: {error}") from error
     except RecursionError as error:
         raise DatasetError(f"{name}: nested deeper than {DEPTH_LIMIT} levels") from error
-    if _depth_above(value, DEPTH_LIMIT):
+    if deeper_than(value, DEPTH_LIMIT):
         raise DatasetError(f"{name}: nested deeper than {DEPTH_LIMIT} levels")
     return value
 
@@ -63,7 +63,8 @@ def _decimal(text: str) -> Any:
     return value
 
 
-def _depth_above(value: Any, limit: int) -> bool:
+def deeper_than(value: Any, limit: int) -> bool:
+    """Whether mappings and lists stand inside each other on more than `limit` levels."""
     level = [value]
     for _ in range(limit):
         level = [

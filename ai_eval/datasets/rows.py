@@ -7,6 +7,7 @@ from typing import Any
 import regex
 
 from ai_eval.datasets.base import LoadedDataset
+from ai_eval.datasets.json_text import deeper_than
 from ai_eval.datasets.placed import line_of, plain, written
 from ai_eval.datasets.schema import (
     DOCUMENT_KEYS,
@@ -24,6 +25,9 @@ RESERVED_KEYS = ("tool_calls", "environment", "response_char_limit")
 
 READ_AT_TOP = ("criteria", "expected", "expected_facts", "must_not_contain", "expected_tools")
 """Keys that graders read beside `metadata`, never in it."""
+
+ROW_DEPTH = 40
+"""Levels within one key of a question: less than a document has, so that an export can hold it."""
 
 _TEXTS = ("id", "input", "criteria", "expected", "rubric_ref", "bundle", "split")
 _LISTS_OF_TEXTS = ("expected_facts", "must_not_contain", "tags")
@@ -96,6 +100,11 @@ class _Validation:
         label = f"question {quoted(id)} ({ordinal(number)})" if isinstance(id, str) else ""
         label = label or f"{ordinal(number)} question"
         found = [*question_problems(row), *_asked_problems(row), *_tool_problems(row)]
+        found += [
+            (key, f"is nested deeper than {ROW_DEPTH} levels")
+            for key in row
+            if deeper_than(row[key], ROW_DEPTH)
+        ]
         if isinstance(id, str):
             found += self.id_problems(id, number, line_of(given, "id"))
         for key, problem in found:
