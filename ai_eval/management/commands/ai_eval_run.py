@@ -14,11 +14,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from django.core.management.base import BaseCommand, SystemCheckError
-from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.migrations.executor import MigrationExecutor
+from django.core.management.base import BaseCommand
 
 from ai_eval.errors import ConfigurationError, EvalError
+from ai_eval.management.site import check_site
 from ai_eval.management.terminal import RunProgress, console_for, print_results
 from ai_eval.models import Run, Target
 from ai_eval.runs.control import cancel, resume
@@ -187,18 +186,6 @@ class Command(BaseCommand):
         for child in children:
             child.wait()
         self.hung_threads += worker.pool.left_behind
-
-
-def check_site(command: BaseCommand) -> None:
-    """ConfigurationError when a system check fails or the database is not migrated."""
-    try:
-        command.check()
-    except SystemCheckError as error:
-        raise ConfigurationError(str(error)) from error
-    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
-    wanted = [node for node in executor.loader.graph.leaf_nodes() if node[0] == "ai_eval"]
-    if executor.migration_plan(wanted):
-        raise ConfigurationError("the database is not migrated: run `manage.py migrate` first")
 
 
 def check_writable(option: str, name: str) -> None:
