@@ -22,7 +22,9 @@ def test_utf_8_and_what_a_byte_order_mark_says_are_read_without_the_mark(raw: by
 
 
 def test_cp1252_is_not_guessed_but_told_with_its_line_and_byte():
-    with pytest.raises(DatasetError, match=r"^a\.csv, line 2: byte 0xe9 is not UTF-8\. Save the file as UTF-8"):
+    with pytest.raises(
+        DatasetError, match=r"^a\.csv, line 2: byte 0xe9 is not UTF-8\. Save the file as UTF-8"
+    ):
         decode("question\ncafé".encode("cp1252"), "a.csv")
 
 
