@@ -23,5 +23,10 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405
 else:
     # A connection that outlives its thread would keep the test's database from being dropped.
     DATABASES["default"]["CONN_MAX_AGE"] = 0  # noqa: F405
-AI_EVAL = {**AI_EVAL, "PROCESSES": 1, "CONCURRENCY": env.int("AI_EVAL_CONCURRENCY", default=4)}  # noqa: F405
+AI_EVAL = {  # what a worker process is to have, too, comes from the environment
+    **AI_EVAL,  # noqa: F405
+    "DATASET_PATH": str(BASE_DIR / "tests" / "data"),  # noqa: F405
+    "PROCESSES": 1,
+    "CONCURRENCY": env.int("AI_EVAL_CONCURRENCY", default=4),  # noqa: F405
+}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
