@@ -1,6 +1,6 @@
 """Entries of a document, one by one, into values of the models; every problem is kept with its place."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ai_eval.configuration.reading import Wrong, not_in_this_version, place, unknown_key
@@ -61,10 +61,12 @@ class Entry:
                     self.problem(prefix + key.name, str(wrong))
         return values
 
-    def require(self, names: Iterable[str], given: Mapping[str, Any], prefix: str = "") -> None:
+    def require(
+        self, names: Iterable[str], given: Mapping[str, Any], known: Collection[str], prefix: str = ""
+    ) -> None:
         for name in names:
             if given.get(name) in (None, ""):
-                state = "is empty" if name in given else f"is missing{instead_of(name, given)}"
+                state = "is empty" if name in given else f"is missing{instead_of(name, given, known)}"
                 self.problem(prefix + name, f"{state}, and is needed")
 
     def refuse_unknown(self, known: Iterable[str], given: Mapping[str, Any], prefix: str = "") -> None:
@@ -86,7 +88,7 @@ def read_target(entry: Entry) -> Values:
     for key in TARGET_LATER:
         if refusal := not_in_this_version(given.get(key)):
             entry.problem(key, refusal)
-    entry.require(REQUIRED_TARGET_KEYS, given)
+    entry.require(REQUIRED_TARGET_KEYS, given, known)
     values = entry.read(TARGET_KEYS, given)
     values["label"] = values["label"] or values["slug"]
     for name, keys in TARGET_NESTED.items():
@@ -110,8 +112,9 @@ def _read_nested(entry: Entry, name: str, keys: tuple[Key, ...]) -> Values:
         inner = None
     if inner is None:
         return {key.field: key.default for key in keys}
-    entry.refuse_unknown([key.name for key in keys], inner, f"{name}.")
-    entry.require(REQUIRED_NESTED[name], inner, f"{name}.")
+    names = [key.name for key in keys]
+    entry.refuse_unknown(names, inner, f"{name}.")
+    entry.require(REQUIRED_NESTED[name], inner, names, f"{name}.")
     return entry.read(keys, inner, f"{name}.")
 
 
@@ -119,8 +122,9 @@ def read_judge(entry: Entry) -> Values:
     """The fields of a judge's settings."""
     from ai_eval.llm import check_parameters
 
-    entry.refuse_unknown([key.name for key in JUDGE_KEYS], entry.given)
-    entry.require(["grader"], entry.given)
+    known = [key.name for key in JUDGE_KEYS]
+    entry.refuse_unknown(known, entry.given)
+    entry.require(["grader"], entry.given, known)
     values = entry.read(JUDGE_KEYS, entry.given)
     if not values["grader"] or entry.problems:
         return values
@@ -158,8 +162,9 @@ def read_settings(entry: Entry) -> Values:
 
 def read_dataset(entry: Entry) -> tuple[Values, LoadedDataset | None]:
     """The fields of a dataset, and its questions, which are checked as those of a file are."""
-    entry.refuse_unknown([*(key.name for key in DATASET_KEYS), "questions"], entry.given)
-    entry.require(["id"], entry.given)
+    known = [*(key.name for key in DATASET_KEYS), "questions"]
+    entry.refuse_unknown(known, entry.given)
+    entry.require(["id"], entry.given, known)
     values = entry.read(DATASET_KEYS, entry.given)
     if entry.problems:
         return values, None

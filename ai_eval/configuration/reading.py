@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ai_eval.datasets.placed import plain, written
-from ai_eval.datasets.wording import hint, listed, quoted, shown
+from ai_eval.datasets.wording import hint, listed, ordinal, quoted, shown
 from ai_eval.text import clean_json, clean_text
 
 Read = Callable[[Any], Any]
@@ -96,7 +96,7 @@ def names(value: Any) -> list[str]:
     found = [each if isinstance(each, bool) else written(each) for each in value]
     for number, each in enumerate(found, 1):
         if not isinstance(each, str) or not each.strip():
-            raise Wrong(f"has {shown(each)} in {number}. place, must be a list of names")
+            raise Wrong(f"has {shown(each)} in the {ordinal(number)} place, must be a list of names")
     return [clean_text(str(each)) for each in found]
 
 

@@ -78,7 +78,7 @@ class _Validation:
 
     def check_document(self, document: Mapping[str, Any]) -> None:
         if not isinstance(document.get("questions"), list):
-            was = f"is missing{instead_of('questions', document)}"
+            was = f"is missing{instead_of('questions', document, DOCUMENT_KEYS)}"
             was = was if "questions" not in document else f"is {shown(document['questions'])}"
             self.problems.append(f'{self.place}, key "questions": {was}, must be a list of questions')
         around = {
@@ -146,7 +146,7 @@ def _with_texts(row: dict[str, Any]) -> dict[str, Any]:
     if isinstance(row.get("messages"), list):
         row["messages"] = [_with_text(each, "content") for each in row["messages"]]
     if isinstance(row.get("expected"), Mapping):
-        row["expected"] = _with_text(row["expected"], "format")
+        row["expected"] = _with_text(row["expected"], "format", "pattern")
     if isinstance(row.get("expected_tools"), list):
         row["expected_tools"] = [_with_text(each, "name", "not", "after") for each in row["expected_tools"]]
     return row
@@ -161,7 +161,7 @@ def _with_text(value: object, *keys: str) -> object:
 def _asked_problems(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "messages" not in row:
         if "input" not in row:
-            instead = instead_of("input", row) or instead_of("messages", row)
+            instead = instead_of("input", row, KNOWN_KEYS) or instead_of("messages", row, KNOWN_KEYS)
             return [
                 ("input", f"is missing{instead}; a question has input (text) or messages (several turns)")
             ]

@@ -5,7 +5,7 @@ for and what a message says can't differ.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -52,9 +52,9 @@ def question_problems(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     return _problems(_validators()[1], row)
 
 
-def instead_of(missing: str, there: Iterable[str]) -> str:
+def instead_of(missing: str, there: Iterable[str], known: Container[str]) -> str:
     """` ("inptu" is there: is it meant?)`, where a key that is there may stand for one that is missing."""
-    meant = next((key for key in there if key not in KNOWN_KEYS and near(key, [missing])), None)
+    meant = next((key for key in there if key not in known and near(key, [missing])), None)
     return f" ({quoted(meant)} is there: is it meant?)" if meant else ""
 
 
@@ -81,7 +81,7 @@ def _sentences(error: ValidationError) -> Iterator[tuple[str, str]]:
     if error.validator == "required":
         for key in value:
             if key not in instance:
-                yield key_path([*path, key]), f"is missing{instead_of(key, instance)}"
+                yield key_path([*path, key]), f"is missing{instead_of(key, instance, schema['properties'])}"
     elif error.validator == "additionalProperties":
         known = list(schema["properties"])
         for key in instance:

@@ -1,0 +1,431 @@
+import pytest
+
+from ai_eval.configuration.importing import import_configuration
+from ai_eval.configuration.reading import place
+from ai_eval.configuration.schema import SETTINGS_KEYS, TARGET_KEYS, TARGET_NESTED
+from ai_eval.errors import ConfigurationError
+from ai_eval.models import Dataset, EvalSettings, JudgeSettings, Question, Target
+from tests.configuration.making import bring_in, entry
+
+pytestmark = pytest.mark.django_db
+
+
+def problems(document: object) -> list[str]:
+    with pytest.raises(ConfigurationError) as caught:
+        bring_in(document)
+    models = (Target, Dataset, Question, JudgeSettings, EvalSettings)
+    assert not any(model.objects.exists() for model in models)
+    return caught.value.problems
+
+
+EXAMPLE = """
+settings:
+  judge_model: openai/judge
+  judge_api_base: "http://127.0.0.1:9000/v1"
+  question_pass_threshold: 3.5
+targets:
+  - id: help_desk
+    label: Help desk
+    mode: chat                      # agent | chat | recorded
+    model: openai/some-model
+    api_base: http://127.0.0.1:9000/v1
+    system_prompt: You answer for a library.
+    dataset: {source: database, reference: loans}
+    graders: [config_plain, config_judge]
+    required: []
+    trials: 3
+    gate: {metric: avg_score, threshold: 4, type: soft}
+    pass_threshold: 3
+    max_error_rate: 0.2
+    response_char_limit: 500
+    time_limit: 30
+    parameters: {temperature: 0.5}
+    demand_trust: provisional
+    enabled: false
+judges:
+  - grader: config_judge
+    model: openai/other
+    api_base: http://127.0.0.1:9001/v1
+    prompt: $dimension $question $criteria $response
+    parameters: {temperature: null}
+rubrics: []
+failure_modes:
+datasets:
+  - id: loans
+    label: Loans
+    fixtures: [books]
+    questions:
+      - {id: 1, input: no}
+      - {id: 01, messages: [{role: user, content: 1:30}], enabled: false, split: test}
+"""
+
+
+def test_a_whole_document_becomes_what_it_says():
+    report = bring_in(EXAMPLE)
+    assert report.created == ["settings", "dataset loans", "judge config_judge", "target help_desk"]
+    assert (report.changed, report.unchanged, list(report.warnings)) == ([], [], [])
+    settings = EvalSettings.objects.get()
+    assert settings.given() == {
+        "judge_model": "openai/judge",
+        "judge_api_base": "http://127.0.0.1:9000/v1",
+        "question_pass_threshold": 3.5,
+    }
+    target = Target.objects.get()
+    expected = {
+        "slug": "help_desk",
+        "label": "Help desk",
+        "enabled": False,
+        "mode": "chat",
+        "agent": "",
+        "environment": "",
+        "model": "openai/some-model",
+        "api_base": "http://127.0.0.1:9000/v1",
+        "system_prompt": "You answer for a library.",
+        "parameters": {"temperature": 0.5},
+        "replies": "",
+        "dataset_source": "database",
+        "dataset_reference": "loans",
+        "graders": ["config_plain", "config_judge"],
+        "required": [],
+        "trials": 3,
+        "gate_metric": "avg_score",
+        "gate_threshold": 4,
+        "gate_type": "soft",
+        "pass_threshold": 3,
+        "max_error_rate": 0.2,
+        "response_char_limit": 500,
+        "time_limit": 30,
+        "demand_trust": "provisional",
+    }
+    assert {name: getattr(target, name) for name in expected} == expected
+    judge = JudgeSettings.objects.get()
+    assert (judge.grader, judge.model, judge.parameters) == (
+        "config_judge",
+        "openai/other",
+        {"temperature": None},
+    )
+    dataset = Dataset.objects.get()
+    assert (dataset.label, dataset.fixtures) == ("Loans", ["books"])
+    assert [question.row() for question in dataset.questions.all()] == [
+        {"id": "1", "input": "no"},
+        {"id": "01", "messages": [{"role": "user", "content": "1:30"}], "split": "test", "enabled": False},
+    ]
+
+
+def test_importing_twice_changes_nothing():
+    bring_in(EXAMPLE)
+    before = [
+        list(model.objects.values()) for model in (Target, Dataset, Question, JudgeSettings, EvalSettings)
+    ]
+    report = bring_in(EXAMPLE)
+    assert report.unchanged == ["settings", "dataset loans", "judge config_judge", "target help_desk"]
+    assert (report.created, report.changed) == ([], [])
+    after = [
+        list(model.objects.values()) for model in (Target, Dataset, Question, JudgeSettings, EvalSettings)
+    ]
+    assert after == before
+
+
+def test_a_check_tells_what_would_happen_and_writes_nothing():
+    report = bring_in(EXAMPLE, check_only=True)
+    assert report.created == ["settings", "dataset loans", "judge config_judge", "target help_desk"]
+    assert list(report.warnings) == []
+    assert not Target.objects.exists()
+    bring_in(EXAMPLE)
+    changed = EXAMPLE.replace("trials: 3", "trials: 4").replace("input: no", "input: yes")
+    report = bring_in(changed, check_only=True)
+    assert report.changed == ["dataset loans", "target help_desk"]
+    assert Target.objects.get().trials == 3
+    assert Question.objects.get(key="1").input == "no"
+
+
+def test_a_change_names_the_keys_that_differ_and_writes_only_them():
+    bring_in({"targets": [entry(gate={"threshold": 0.5})]})
+    report = bring_in({"targets": [entry(gate={"threshold": 0.75, "type": "soft"}, trials=2)]})
+    (change,) = report.changes
+    assert (change.action, set(change.keys)) == ("changed", {"trials", "gate.threshold", "gate.type"})
+    target = Target.objects.get()
+    assert (target.trials, target.gate()) == (2, {"metric": "pass_rate", "threshold": 0.75, "type": "soft"})
+
+
+def test_what_no_document_mentions_is_left_alone():
+    bring_in(EXAMPLE)
+    bring_in({"settings": {"response_char_limit": 9}, "targets": [entry(id="other")]})
+    assert Target.objects.count() == 2
+    assert Target.objects.get(slug="help_desk").trials == 3
+    assert EvalSettings.objects.get().judge_model == "openai/judge"
+    assert EvalSettings.objects.get().response_char_limit == 9
+    assert Dataset.objects.exists()
+    assert JudgeSettings.objects.exists()
+
+
+def test_an_object_that_is_mentioned_gets_the_default_of_each_absent_key():
+    bring_in(EXAMPLE)
+    bring_in({"targets": [entry()]})
+    target = Target.objects.get()
+    assert (target.label, target.enabled, target.trials, target.required, target.gate()) == (
+        "help_desk",
+        True,
+        1,
+        None,
+        None,
+    )
+    assert (target.parameters, target.pass_threshold, target.max_error_rate) == ({}, None, 0.1)
+
+
+def test_null_is_the_default_and_for_a_setting_leaves_the_say_to_the_site():
+    bring_in(EXAMPLE)
+    bring_in({"settings": {"judge_model": None}, "targets": [entry(required=None, gate=None, trials=None)]})
+    assert EvalSettings.objects.get().judge_model is None
+    assert EvalSettings.objects.get().question_pass_threshold == 3.5
+    assert Target.objects.get().required is None
+
+
+def test_an_absent_required_is_not_an_empty_one():
+    bring_in({"targets": [entry(id="a"), entry(id="b", required=[])]})
+    assert [Target.objects.get(slug=slug).required for slug in "ab"] == [None, []]
+
+
+def test_a_gate_that_is_absent_is_no_gate_whatever_else_is_stored_of_it():
+    bring_in({"targets": [entry()]})
+    Target.objects.update(gate_metric="avg_score", gate_type="soft")
+    assert bring_in({"targets": [entry()]}).unchanged == ["target help_desk"]
+
+
+def test_questions_are_replaced_by_key_and_keep_their_rows():
+    bring_in(EXAMPLE)
+    kept = Question.objects.get(key="01").pk
+    report = bring_in(
+        "datasets: [{id: loans, label: Loans, fixtures: [books], questions: "
+        "[{id: 01, input: x}, {id: new, input: y}]}]"
+    )
+    assert report.changes[0].keys == ("questions",)
+    assert [(q.key, q.position, q.input) for q in Question.objects.all()] == [("01", 1, "x"), ("new", 2, "y")]
+    assert Question.objects.get(key="01").pk == kept
+
+
+def test_another_order_of_the_questions_is_a_change():
+    rows = [{"id": "a", "input": "x"}, {"id": "b", "input": "y"}]
+    bring_in({"datasets": [{"id": "d", "questions": rows}]})
+    assert bring_in({"datasets": [{"id": "d", "questions": rows[::-1]}]}).changed == ["dataset d"]
+    assert list(Question.objects.values_list("key", flat=True)) == ["b", "a"]
+    assert bring_in({"datasets": [{"id": "d", "questions": rows[::-1]}]}).unchanged == ["dataset d"]
+
+
+def test_1_and_true_are_different_values():
+    row = {"id": "a", "input": "x", "metadata": {"n": 1}}
+    bring_in({"datasets": [{"id": "d", "questions": [row]}]})
+    changed = {"datasets": [{"id": "d", "questions": [{**row, "metadata": {"n": True}}]}]}
+    assert bring_in(changed).changed == ["dataset d"]
+
+
+def test_several_documents_are_one_import():
+    report = import_configuration(
+        [
+            ("a.yaml", {"targets": [entry()], "settings": {"judge_model": "m"}}),
+            ("b.yaml", {"targets": [entry(id="b")], "settings": {"response_char_limit": 5}}),
+        ]
+    )
+    assert report.created == ["settings", "target help_desk", "target b"]
+
+
+def test_what_two_documents_say_of_one_object_is_refused():
+    with pytest.raises(ConfigurationError) as caught:
+        import_configuration(
+            [
+                ("a.yaml", {"targets": [entry()], "settings": {"judge_model": "m"}}),
+                ("b.yaml", {"targets": [entry()], "settings": {"judge_model": "n"}}),
+            ]
+        )
+    assert caught.value.problems == [
+        'b.yaml, target "help_desk", key "id": is taken already, in a.yaml',
+        'b.yaml, settings, key "judge_model": is given in another document already',
+    ]
+    assert not Target.objects.exists()
+
+
+def test_one_problem_keeps_everything_out():
+    problems({"settings": {"judge_model": "m"}, "targets": [entry(), entry(id="b", trials=0)]})
+
+
+def test_a_problem_names_document_object_key_line_and_what_would_be_right():
+    text = """
+targets:
+  - id: help_desk
+    mode: chat
+    model: m
+    dataset: {source: file, reference: a.yaml}
+    graders: [config_plain]
+    trials: many
+"""
+    assert problems(text) == [
+        'c.yaml, target "help_desk", key "trials": is "many", must be a whole number from 1 to 100 (line 8)'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"id": ...}, 'c.yaml, 1st target, key "id": is missing, and is needed'),
+        ({"id": ..., "Id": "x"}, 'key "id": is missing ("Id" is there: is it meant?)'),
+        ({"id": "a b"}, 'key "id": is "a b", must be 1 to 100 letters, digits, hyphens or underscores'),
+        ({"id": "x" * 101}, "must be 1 to 100 letters"),
+        ({"id": True}, 'key "id": is true'),
+        ({"label": "x" * 201}, 'key "label": has 201 characters, must be text of at most 200 characters'),
+        ({"label": []}, 'key "label": is a list, must be text'),
+        ({"mode": ...}, 'key "mode": is missing, and is needed'),
+        ({"mode": "Chat"}, 'key "mode": is "Chat", must be one of agent, chat, recorded, did you mean chat?'),
+        ({"enabled": "no"}, 'key "enabled": is "no", must be true or false'),
+        ({"dataset": ...}, 'key "dataset": is missing, and is needed'),
+        ({"dataset": "a.yaml"}, 'key "dataset": is "a.yaml", must be a mapping with source, reference'),
+        ({"dataset": {"source": "file"}}, 'key "dataset.reference": is missing, and is needed'),
+        (
+            {"dataset": {"source": "fiel", "reference": "a"}},
+            'key "dataset.source": there is no dataset source "fiel", did you mean file?',
+        ),
+        ({"dataset": {"source": "file", "ref": "a"}}, 'key "dataset.ref": is not known'),
+        ({"graders": ...}, 'key "graders": is missing, and is needed'),
+        ({"graders": "config_plain"}, 'key "graders": is "config_plain", must be a list of names'),
+        ({"graders": [["a"]]}, 'key "graders": has a list in the 1st place'),
+        ({"graders": ["config_pain"]}, 'target "help_desk": there is no grader "config_pain", did you mean'),
+        ({"graders": []}, "no grader is ticked"),
+        ({"required": ["gone"]}, 'required names "gone", which is not ticked'),
+        ({"required": "config_plain"}, 'key "required": is "config_plain", must be a list of names'),
+        ({"trials": 1.5}, 'key "trials": is 1.5, must be a whole number from 1 to 100'),
+        ({"trials": True}, 'key "trials": is true'),
+        ({"trials": 101}, 'key "trials": is 101'),
+        ({"gate": 0.9}, 'key "gate": is 0.9, must be a mapping with metric, threshold, type'),
+        ({"gate": {}}, 'key "gate.threshold": is missing, and is needed'),
+        ({"gate": {"treshold": 0.9}}, 'key "gate.treshold": is not known, did you mean threshold?'),
+        ({"gate": {"threshold": "0.9"}}, 'key "gate.threshold": is "0.9", must be a number'),
+        ({"gate": {"threshold": 1.5}}, "the gate's threshold of pass_rate is 1.5, not within 0 to 1"),
+        (
+            {"gate": {"threshold": 6, "metric": "avg_score"}},
+            "threshold of avg_score is 6.0, not within 0 to 5",
+        ),
+        ({"gate": {"threshold": 1, "metric": "score"}}, 'key "gate.metric": is "score"'),
+        ({"gate": {"threshold": 1, "type": "firm"}}, 'key "gate.type": is "firm"'),
+        ({"pass_threshold": 5.5}, 'key "pass_threshold": is 5.5, must be a number from 0 to 5'),
+        ({"pass_threshold": 10**400}, 'key "pass_threshold": is out of range'),
+        ({"max_error_rate": -1}, 'key "max_error_rate": is -1, must be a number from 0 to 1'),
+        ({"response_char_limit": 0}, 'key "response_char_limit": is 0'),
+        ({"response_char_limit": 2**31}, 'key "response_char_limit": is 2147483648'),
+        ({"time_limit": 0}, 'key "time_limit": is 0, must be a number from 0.1 on'),
+        ({"demand_trust": "yes"}, 'key "demand_trust": is "yes", must be one of provisional, trusted'),
+        ({"parameters": [1]}, 'key "parameters": is a list, must be a mapping'),
+        ({"parameters": {"api_key": "sk-1"}}, "'api_key' is not allowed"),
+        ({"api_key": "sk-1"}, 'key "api_key": is not known: keys of providers come from the environment'),
+        ({"api_base": "http://a:b@c/"}, "api_base holds a user name"),
+        ({"agent": "echo"}, "agent belongs to agent mode, and the mode is chat"),
+        ({"model": ...}, "chat mode needs a model"),
+        ({"budget": {"usd": 5}}, 'key "budget": is not in this version: leave it out'),
+        ({"trails": 3}, 'key "trails": is not known, did you mean trials?'),
+        ({"zzz": 3}, 'key "zzz": is not known; known are id, label'),
+    ],
+)
+def test_a_bad_target_is_told(keys: dict, said: str):
+    found = problems({"targets": [entry(**keys)]})
+    assert any(said in problem for problem in found), found
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ([], "c.yaml: is a list, must be a mapping with any of settings, targets"),
+        ({"target": []}, 'c.yaml, key "target": is not known, did you mean targets?'),
+        ({"targets": {"id": "x"}}, 'c.yaml, key "targets": is a mapping, must be a list'),
+        ({"targets": ["x"]}, 'c.yaml, 1st target: is "x", must be a mapping with id'),
+        ({"settings": []}, 'c.yaml, key "settings": is a list, must be a mapping'),
+        ({"rubrics": [{"id": "x"}]}, 'c.yaml, key "rubrics": is not in this version: leave it out'),
+        ({"failure_modes": ["x"]}, 'c.yaml, key "failure_modes": is not in this version'),
+        (
+            {"settings": {"gold_target_n": 30}},
+            'c.yaml, settings, key "gold_target_n": is not in this version',
+        ),
+        ({"settings": {"require_review": True}}, 'key "require_review": is not in this version'),
+        ({"settings": {"judge_provider": "x"}}, "judge_model holds both, as provider/model"),
+        ({"settings": {"judge_response_char_limit": 5}}, "response_char_limit is what a judge sees"),
+        ({"settings": {"judge_modell": "x"}}, 'key "judge_modell": is not known, did you mean judge_model?'),
+        ({"settings": {"judge_model": ["x"]}}, 'key "judge_model": is a list, must be text'),
+        ({"settings": {"openai_api_key": "x"}}, "keys of providers come from the environment"),
+        ({"settings": {"question_pass_threshold": 6}}, "is 6, must be a number from 0 to 5"),
+        ({"settings": {"rate_limit_max_retries": 21}}, "is 21, must be a whole number from 0 to 20"),
+        ({"settings": {"judge_api_base": "x"}}, 'key "judge_api_base": does not begin with http'),
+        ({"judges": [{"model": "m"}]}, 'c.yaml, 1st judge, key "grader": is missing'),
+        (
+            {"judges": [{"grader": "config_juge"}]},
+            'there is no judge "config_juge", did you mean config_judge?',
+        ),
+        ({"judges": [{"grader": "config_plain"}]}, '"config_plain" asks no model: it is no judge'),
+        (
+            {"judges": [{"grader": "config_judge", "prompt": "$question"}]},
+            'key "prompt": the slot $dimension',
+        ),
+        (
+            {"judges": [{"grader": "config_judge", "parameters": {"api_key": "x"}}]},
+            "'api_key' is not allowed",
+        ),
+        (
+            {"judges": [{"grader": "config_judge", "promt": "x"}]},
+            'key "promt": is not known, did you mean prompt?',
+        ),
+        ({"judges": [{"grader": "config_judge"}] * 2}, 'key "grader": is taken already, in c.yaml'),
+        ({"datasets": [{"id": "d"}]}, 'c.yaml, dataset "d", key "questions": is missing'),
+        ({"datasets": [{"questions": []}]}, 'c.yaml, 1st dataset, key "id": is missing'),
+        ({"datasets": [{"id": "d", "questions": [], "fixture": ["x"]}]}, "did you mean fixtures?"),
+        (
+            {"datasets": [{"id": "d", "questions": [{"id": "a", "input": "x"}] * 2}]},
+            'c.yaml, dataset "d", question "a" (2nd), key "id": is taken by the 1st question',
+        ),
+    ],
+)
+def test_a_bad_document_is_told(document: object, said: str):
+    found = problems(document)
+    assert any(said in problem for problem in found), found
+
+
+def test_a_secret_that_was_put_in_is_not_repeated_by_the_message():
+    found = problems({"targets": [entry(api_key="sk-123", api_base="http://me:sk-123@x/")]})
+    assert "sk-123" not in "".join(found)
+
+
+def test_all_problems_are_told_up_to_twenty():
+    found = problems({"targets": [entry(id=f"t{n}", trials=0) for n in range(30)]})
+    assert len(found) == 21
+    assert found[-1] == "and 10 more"
+
+
+def test_what_later_versions_hold_may_stand_there_empty():
+    document = {"rubrics": [], "failure_modes": None, "targets": [entry(budget=None)]}
+    assert bring_in(document).created == ["target help_desk"]
+
+
+def test_a_target_whose_database_dataset_is_not_there_is_a_warning():
+    document = {"targets": [entry(dataset={"source": "database", "reference": "loans"})]}
+    assert list(bring_in(document).warnings) == [
+        'target help_desk: there is no dataset "loans" in the database yet'
+    ]
+    document["datasets"] = [{"id": "loans", "questions": []}]
+    assert list(bring_in(document, check_only=True).warnings) == []
+
+
+def test_near_misses_in_questions_are_warnings():
+    rows = [{"id": "a", "input": "x", "expected_tool": "y"}]
+    (warning,) = bring_in({"datasets": [{"id": "d", "questions": rows}]}).warnings
+    assert warning.startswith('c.yaml, dataset "d", question "a" (1st), key "expected_tool"')
+
+
+def test_an_empty_document_changes_nothing():
+    assert bring_in({}).changes == []
+
+
+def test_every_field_that_can_be_configured_has_a_key():
+    settings = {key.name for key in SETTINGS_KEYS}
+    assert settings == set(EvalSettings.FIELDS)
+    nested = {key.field for keys in TARGET_NESTED.values() for key in keys}
+    fields = {field.name for field in Target._meta.concrete_fields} - {"id", "created_at", "changed_at"}
+    assert {key.field for key in TARGET_KEYS} | nested == fields
+
+
+def test_a_place_without_a_line_says_nothing_of_one():
+    assert place("c.yaml", "target", "a", "trials") == 'c.yaml, target "a", key "trials"'
