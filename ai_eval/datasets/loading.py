@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from ai_eval.datasets.base import LoadedDataset, registry
@@ -12,8 +13,6 @@ from ai_eval.datasets.sources import DatabaseSource, FileSource
 from ai_eval.datasets.wording import bounded, hint, listed, near, quoted
 from ai_eval.errors import DatasetError
 from ai_eval.text import clean_json
-
-LARGEST_EXACT = 2**53
 
 
 def load_dataset(source: str, reference: str) -> LoadedDataset:
@@ -56,8 +55,9 @@ def canonical(value: Any) -> str:
 
 
 def _canonical(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_EXACT:
-        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        # By its digits: PostgreSQL gives 1e300 back as the whole number of that name.
+        return int(Decimal(repr(value)))
     if isinstance(value, dict):
         return {key: _canonical(item) for key, item in value.items()}
     return [_canonical(item) for item in value] if isinstance(value, list) else value

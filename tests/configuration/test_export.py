@@ -1,11 +1,10 @@
-import json
-
 import pytest
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ai_eval.configuration.exporting import export_configuration
+from ai_eval.configuration.writing import same
 from ai_eval.configuration.yaml_writing import write_yaml
 from ai_eval.datasets.placed import plain
 from ai_eval.datasets.yaml_text import read_yaml
@@ -131,7 +130,5 @@ def test_any_value_survives_export_and_import(prompt: str, data: object, number:
         assert stored.label == (prompt[:200] or "x")
         question = Question.objects.get()
         assert question.input == f"x{prompt}"
-        assert json.dumps(question.data["other"], sort_keys=True) == json.dumps(
-            clean_json(data), sort_keys=True
-        )
+        assert same(question.data["other"], clean_json(data))
         transaction.set_rollback(True)

@@ -51,6 +51,12 @@ def test_the_hash_takes_1_and_1_0_for_the_same_and_true_for_another():
     assert len(set(hashes)) == 3
 
 
+def test_the_hash_takes_a_number_for_the_same_however_a_database_gives_it_back():
+    hashes = {dataset_hash([{"id": "a", "n": n}]) for n in (1e300, 10**300)}
+    assert len(hashes) == 1
+    assert dataset_hash([{"n": 2**60 + 1}]) != dataset_hash([{"n": 2**60}])
+
+
 def test_a_near_miss_of_a_metadata_key_that_a_grader_reads_is_told_once():
     rows = [{"id": n, "metadata": {"sate": 1, "state": 1, "note": "x"}} for n in "abc"]
     assert metadata_warnings(rows, ["state"]) == [
