@@ -2,13 +2,15 @@
 
     python bench/server.py PORT [LATENCY_SECONDS]
 
-Answers `GET /stats` with the number of completions and the most that were in flight at once. A prompt
-that asks for a score or a GRADE gets a judge's reply, any other one a sentence.
+Answers `GET /stats` with the number of completions since the last such request, the most that were in
+flight at once, and the seconds from the first one asked to the last one answered. A prompt that asks for a
+score or a GRADE gets a judge's reply, any other one a sentence.
 """
 
 import asyncio
 import json
 import sys
+import time
 
 ANSWER = "It is on the second shelf."
 VERDICT = '{"score": 4, "reason": "says where it is"}'
@@ -16,7 +18,8 @@ VERDICT = '{"score": 4, "reason": "says where it is"}'
 
 class Completions(asyncio.Protocol):
     latency = 0.0
-    counters = {"requests": 0, "in_flight": 0, "peak": 0}
+    requests = in_flight = peak = 0
+    first = last = 0.0
 
     def connection_made(self, transport):
         self.transport = transport
@@ -36,7 +39,7 @@ class Completions(asyncio.Protocol):
             body = bytes(self.received[end + 4 : end + 4 + length])
             del self.received[: end + 4 + length]
             if head.startswith(b"GET"):
-                self.respond(self.counters)
+                self.respond(self.stats())
             elif self.latency:
                 asyncio.get_running_loop().call_later(self.latency, self.complete, body)
                 self.begin()
@@ -44,21 +47,36 @@ class Completions(asyncio.Protocol):
                 self.begin()
                 self.complete(body)
 
-    def begin(self):
-        counters = self.counters
-        counters["requests"] += 1
-        counters["in_flight"] += 1
-        counters["peak"] = max(counters["peak"], counters["in_flight"])
+    @staticmethod
+    def stats():
+        counted = Completions
+        found = {
+            "requests": counted.requests,
+            "peak": counted.peak,
+            "seconds": counted.last - counted.first,
+        }
+        counted.requests = counted.peak = 0
+        counted.first = counted.last = 0.0
+        return found
+
+    @staticmethod
+    def begin():
+        counted = Completions
+        counted.first = counted.first or time.monotonic()
+        counted.requests += 1
+        counted.in_flight += 1
+        counted.peak = max(counted.peak, counted.in_flight)
 
     def complete(self, body):
-        self.counters["in_flight"] -= 1
+        Completions.in_flight -= 1
+        Completions.last = time.monotonic()
         text = VERDICT if b"score" in body else ANSWER
         if b"GRADE" in body:
             text = "The answer fits.\nGRADE: C"
         tokens = len(body) // 4
         self.respond(
             {
-                "id": f"c{self.counters['requests']}",
+                "id": f"c{Completions.requests}",
                 "object": "chat.completion",
                 "created": 1764590000,
                 "model": json.loads(body).get("model", ""),
