@@ -4,8 +4,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-import regex
-
 from ai_eval.datasets.base import LoadedDataset
 from ai_eval.datasets.json_text import deeper_than
 from ai_eval.datasets.placed import line_of, plain, written
@@ -16,8 +14,9 @@ from ai_eval.datasets.schema import (
     instead_of,
     question_problems,
 )
-from ai_eval.datasets.wording import bounded, hint, join, listed, near, ordinal, quoted, shown
+from ai_eval.datasets.wording import bounded, hint, join, near, ordinal, quoted, shown
 from ai_eval.errors import DatasetError
+from ai_eval.graders.tool_expectations import Unreadable, read_expectations
 from ai_eval.text import clean_json, is_blank
 
 RESERVED_KEYS = ("tool_calls", "environment", "response_char_limit")
@@ -31,7 +30,6 @@ ROW_DEPTH = 40
 
 _TEXTS = ("id", "input", "criteria", "expected", "rubric_ref", "bundle", "split")
 _LISTS_OF_TEXTS = ("expected_facts", "must_not_contain", "tags")
-_MATCHERS = ("contains", "regex", "any")
 
 
 def validate_rows(document: object, place: str) -> LoadedDataset:
@@ -99,7 +97,9 @@ class _Validation:
         id = row.get("id")
         label = f"question {quoted(id)} ({ordinal(number)})" if isinstance(id, str) else ""
         label = label or f"{ordinal(number)} question"
-        found = [*question_problems(row), *_asked_problems(row), *_tool_problems(row)]
+        found = [*question_problems(row), *_asked_problems(row)]
+        if not any(key.startswith("expected_tools") for key, _ in found):
+            found += _tool_problems(row)
         found += [
             (key, f"is nested deeper than {ROW_DEPTH} levels")
             for key in row
@@ -177,47 +177,14 @@ def _asked_problems(row: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tool_problems(row: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the schema can't say of `expected_tools`."""
-    found = []
-    listed_tools = row.get("expected_tools")
-    for number, tool in enumerate(listed_tools if isinstance(listed_tools, list) else [], 1):
-        if not isinstance(tool, Mapping):
-            continue
-        place = f"expected_tools[{number}]"
-        if ("name" in tool) == ("not" in tool):
-            were = "both name and not" if "name" in tool else "neither name nor not"
-            found.append((place, f"has {were}, must have one of them"))
-        elif "not" in tool and len(tool) > 1:
-            beside = listed(key for key in tool if key != "not")
-            found.append((place, f"has {beside} beside not; a call that must not happen has not alone"))
-        times = tool.get("times")
-        bounds: list[Any] = [times.get("min"), times.get("max")] if isinstance(times, Mapping) else []
-        if bounds and all(map(_whole, bounds)) and bounds[0] > bounds[1]:
-            found.append((f"{place}.times", f"has min {bounds[0]} above max {bounds[1]}"))
-        args = tool.get("args")
-        for name, value in args.items() if isinstance(args, Mapping) else ():
-            found += [(f"{place}.args.{name}", problem) for problem in _matcher_problems(value)]
-    return found
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _matcher_problems(value: object) -> list[str]:
-    if not isinstance(value, Mapping) or len(value) != 1:
-        return []
-    ((kind, wanted),) = value.items()
-    if kind not in _MATCHERS:
-        return []
-    if kind in ("contains", "regex") and (not isinstance(wanted, str) or not wanted):
-        return [f"{kind} is {shown(wanted)}, must be text that is not empty"]
-    if kind == "regex":
-        try:
-            regex.compile(wanted)
-        except regex.error as error:
-            return [f"is no regular expression: {error}"]
-    return []
+    """What the schema can't say of `expected_tools`, by the words of the grader that reads it."""
+    tools = row.get("expected_tools")
+    entries = read_expectations(tools) if isinstance(tools, list) else []
+    return [
+        (f"expected_tools[{number}]", entry.problem.removeprefix("can't be read: "))
+        for number, entry in enumerate(entries, 1)
+        if isinstance(entry, Unreadable)
+    ]
 
 
 def _row_warnings(row: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -37,8 +37,10 @@ def shown(value: object) -> str:
     if isinstance(value, int | float):
         return shorten(str(value), SHOWN_LENGTH)
     if isinstance(value, Mapping):
-        return "a mapping"
-    return "a list" if isinstance(value, list | tuple) else type(value).__name__
+        return "a mapping" if value else "an empty mapping"
+    if isinstance(value, list | tuple):
+        return "a list" if value else "an empty list"
+    return type(value).__name__
 
 
 def listed(names: Iterable[str], limit: int = 10) -> str:
