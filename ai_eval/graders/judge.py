@@ -1,0 +1,300 @@
+"""LLM judges: one question asked of a model, and one verdict read from its reply."""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from django.conf import settings
+
+from ai_eval.conf import site_settings
+from ai_eval.graders import prompts
+from ai_eval.graders.base import Grader, GradeResult, GradingStopped, JudgeTrace
+from ai_eval.graders.registry import GraderInfo
+from ai_eval.graders.replies import JudgeReply, read_reply
+from ai_eval.llm import LLMError, LLMReply, LLMRequest, RetryPolicy, complete, response_format_support
+from ai_eval.models import JudgeSettings, effective_settings
+from ai_eval.text import clean_text, is_blank
+
+FORMATS = ("json_schema", "json_object", "plain")
+"""Response formats, the strictest first."""
+
+
+class GradingCancelled(GradingStopped):
+    """The run was stopped while the judge's model was asked."""
+
+
+@dataclass(frozen=True)
+class JudgeConfig:
+    """What one judge is asked with. It is frozen into the run's snapshot and holds no secret."""
+
+    model: str = ""
+    api_base: str = ""
+    prompt: str = ""
+    """A template of the site's own; empty: the class's."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    key_hosts: tuple[str, ...] = ()
+    timeout: float = 60.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "key_hosts": list(self.key_hosts)}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "JudgeConfig":
+        return cls(
+            **{**stored, "retry": RetryPolicy(**stored["retry"]), "key_hosts": tuple(stored["key_hosts"])}
+        )
+
+    def decoding(self) -> dict[str, Any]:
+        """Parameters of each call: temperature 0 unless it is set, to another value or to none."""
+        return {"temperature": 0, **self.parameters}
+
+
+def judge_config(grader_id: str) -> JudgeConfig:
+    """The judge's own settings, with the site's behind them."""
+    site = effective_settings()
+    own = JudgeSettings.objects.filter(grader=grader_id).first() or JudgeSettings(grader=grader_id)
+    # An endpoint belongs to the model it was given with.
+    api_base = own.api_base if own.model or own.api_base else site.judge_api_base
+    return JudgeConfig(
+        model=own.model or site.judge_model,
+        api_base=api_base,
+        prompt=own.prompt,
+        parameters=own.parameters,
+        retry=RetryPolicy(
+            max_retries=site.rate_limit_max_retries,
+            base_delay=site.rate_limit_base_delay,
+            delay_between_calls=site.rate_limit_delay_between_calls,
+        ),
+        key_hosts=site_settings().key_hosts,
+        timeout=site.llm_timeout,
+    )
+
+
+_accepted: dict[tuple[str, str], str] = {}
+"""The strictest response format that a model at an endpoint is known to take, in this process."""
+
+
+def _fence_secret() -> bytes:
+    return hashlib.sha256(b"ai_eval.graders.fence" + settings.SECRET_KEY.encode()).digest()
+
+
+class LLMJudge(Grader):
+    """Asks a model for one verdict on one dimension.
+
+    A subclass gives `dimension` (a stable token), `dimension_description` and `scoring_guidance`. Extra
+    material goes into `context["criteria"]` before `super().grade()`.
+    """
+
+    llm = True
+    dimension: str = ""
+    """What gold labels and validations key on: pick it once."""
+    dimension_description: str = ""
+    scoring_guidance: str = ""
+    default_template: str = prompts.DEFAULT_TEMPLATE
+
+    config: JudgeConfig | None = None
+    """Set by the runner from the run's snapshot; None: as the site is configured now."""
+    should_stop: Callable[[], bool] | None = None
+
+    def interpret_score(self, raw: float) -> float | None:
+        """The judge's number as a score on the scale; None makes the reply unusable. Clamps by default."""
+        return max(self.min_score, min(self.max_score, raw))
+
+    def grade(self, question: str, response: str, context: dict[str, Any]) -> GradeResult:
+        if is_blank(response):
+            return self.result(self.min_score, "empty response")
+        config = self.config or judge_config(self.id)
+        return Conversation(self, config, question, clean_text(response), context).result()
+
+
+class Conversation:
+    """One asking of one judge, with its one reminder."""
+
+    def __init__(
+        self, judge: LLMJudge, config: JudgeConfig, question: str, response: str, context: Mapping[str, Any]
+    ) -> None:
+        self.judge = judge
+        self.config = config
+        self.response = response
+        cut = prompts.truncate(response, context.get("response_char_limit", 4000))
+        self.attempts: list[dict[str, Any]] = []
+        self.model = config.model
+        self.format = _accepted.get((config.model, config.api_base), "")
+        self.template = config.prompt or judge.default_template
+        self.messages = [{"role": "user", "content": self._prompt(question, cut.text, context)}]
+        self.trace = JudgeTrace(prompt_hash=prompt_hash(judge, self.template), truncated=cut.cut)
+        self.raw_reply: str | None = None
+
+    def _prompt(self, question: str, response: str, context: Mapping[str, Any]) -> str:
+        secret = _fence_secret()
+        calls = None
+        if self.judge.sees_tool_calls and "tool_calls" in context:
+            calls = prompts.tool_call_block(context["tool_calls"], secret)
+        return prompts.fill_template(
+            self.template,
+            dimension=self.judge.dimension_description or self.judge.dimension,
+            question=prompts.fence(clean_text(question), secret, "question"),
+            criteria=prompts.criteria_slot(
+                clean_text(str(context.get("criteria", ""))),
+                self.judge.scoring_guidance,
+                minimum=self.judge.min_score,
+                maximum=self.judge.max_score,
+                tool_calls=calls,
+            ),
+            response=prompts.fence(response, secret, "response"),
+        )
+
+    def result(self) -> GradeResult:
+        try:
+            reply = self._ask(self.config.decoding())
+            verdict = self._read(reply)
+            if not verdict.usable:
+                reply = self._remind(reply)
+                verdict = self._read(reply)
+        except LLMError as error:
+            self.attempts += [attempt.to_json() for attempt in error.attempts]
+            if error.kind == "cancelled":
+                raise GradingCancelled("cancelled while the judge was asked") from error
+            return self._errored(f"the judge's model failed: {error.kind.replace('_', ' ')}: {error.message}")
+        if not verdict.usable:
+            return self._errored(f"the judge's reply is unusable: {verdict.why}")
+        return self._scored(verdict)
+
+    def _remind(self, reply: LLMReply) -> LLMReply:
+        """Once more, with the fixed reminder, and twice the room where the reply was cut off."""
+        decoding = self.config.decoding()
+        if reply.finish_reason == "length":
+            used = reply.completion_tokens or 0
+            name = "max_completion_tokens" if "max_completion_tokens" in decoding else "max_tokens"
+            decoding[name] = 2 * max(int(decoding.get(name) or 0), used, 256)
+        self.messages = [
+            self.messages[0],
+            {"role": "assistant", "content": reply.text or ""},
+            {"role": "user", "content": prompts.RETRY_REMINDER},
+        ]
+        return self._ask(decoding)
+
+    def _ask(self, decoding: Mapping[str, Any]) -> LLMReply:
+        """One call, with a weaker response format where the model refuses the stricter one."""
+        key = (self.config.model, self.config.api_base)
+        self.format = self.format or response_format_support(*key)
+        while True:
+            try:
+                reply = complete(
+                    LLMRequest(
+                        model=self.config.model,
+                        messages=self.messages,
+                        api_base=self.config.api_base,
+                        parameters=decoding,
+                        response_format=self._response_format(),
+                        timeout=self.config.timeout,
+                    ),
+                    retry=self.config.retry,
+                    key_hosts=self.config.key_hosts,
+                    should_stop=self.judge.should_stop,
+                )
+            except LLMError as error:
+                weaker = FORMATS[FORMATS.index(self.format) + 1 :]
+                if error.parameter != "response_format" or not weaker:
+                    raise
+                self.attempts += [attempt.to_json() for attempt in error.attempts]
+                self.format = weaker[0]
+                continue
+            _accepted[key] = self.format
+            self.attempts += [attempt.to_json() for attempt in reply.attempts]
+            self.model = reply.model
+            self.raw_reply = reply.text
+            return reply
+
+    def _response_format(self) -> dict[str, Any] | None:
+        if self.format == "json_schema":
+            schema = prompts.response_schema(self.judge.min_score, self.judge.max_score)
+            return {
+                "type": "json_schema",
+                "json_schema": {"name": "verdict", "strict": True, "schema": schema},
+            }
+        return {"type": "json_object"} if self.format == "json_object" else None
+
+    def _read(self, reply: LLMReply) -> JudgeReply:
+        """The reply by the closed rules, then by the judge's own reading of its number."""
+        verdict = read_reply(
+            reply.text,
+            maximum=self.judge.max_score,
+            finish_reason=reply.finish_reason,
+            judged_text=self.response,
+        )
+        if verdict.usable and self._interpreted(verdict) is None:
+            bounds = f"{self.judge.min_score:g} to {self.judge.max_score:g}"
+            return replace(
+                verdict,
+                score=None,
+                why=f"the score {verdict.score:g} is none of this judge's scale, {bounds}",
+            )
+        return verdict
+
+    def _interpreted(self, verdict: JudgeReply) -> float | None:
+        assert verdict.score is not None
+        return self.judge.interpret_score(verdict.score)
+
+    def _trace(self, **more: Any) -> JudgeTrace:
+        return replace(
+            self.trace,
+            model=self.model,
+            sent=self.messages,
+            raw_reply=self.raw_reply,
+            response_format=self.format,
+            attempts=self.attempts,
+            **more,
+        )
+
+    def _errored(self, reason: str) -> GradeResult:
+        return self.judge.result(None, reason, error=True, trace=self._trace())
+
+    def _scored(self, verdict: JudgeReply) -> GradeResult:
+        raw = verdict.score
+        assert raw is not None
+        score = self._interpreted(verdict)
+        reason = verdict.reason
+        outside = not self.judge.min_score <= raw <= self.judge.max_score
+        if outside:
+            reason = f"{reason} (clamped from {raw:g} to the scale)"
+        return self.judge.result(score, reason, trace=self._trace(clamped_from=raw if outside else None))
+
+
+def prompt_hash(judge: LLMJudge, template: str) -> str:
+    """SHA-256, hex, of all fixed text that the judge is asked with, and its scale."""
+    schema = prompts.response_schema(judge.min_score, judge.max_score)
+    parts = [
+        template,
+        judge.dimension_description,
+        judge.scoring_guidance,
+        prompts.RETRY_REMINDER,
+        f"{judge.min_score}/{judge.max_score}",
+        json.dumps(schema, sort_keys=True),
+    ]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def fingerprint(info: GraderInfo, config: JudgeConfig) -> str:
+    """SHA-256, hex, of all that decides a judge's verdicts: when it changes, a validation is stale."""
+    judge = info.build()
+    template = config.prompt or getattr(judge, "default_template", "")
+    try:
+        source = inspect.getsource(info.grader)
+    except (OSError, TypeError):
+        source = ""
+    parts = {
+        "grader": f"{info.grader.__module__}.{info.grader.__qualname__}",
+        "source": source,
+        "model": config.model,
+        "api_base": config.api_base,
+        "decoding": config.decoding(),
+        "prompt": prompt_hash(judge, template) if isinstance(judge, LLMJudge) else template,
+        "scale": [info.min_score, info.max_score],
+        "sees_tool_calls": info.sees_tool_calls,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
