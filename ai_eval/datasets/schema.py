@@ -90,6 +90,10 @@ def _sentences(error: ValidationError) -> Iterator[tuple[str, str]]:
                     key_path([*path, key]),
                     f"is not known{hint(key, known) or f'; known are {listed(known)}'}",
                 )
+    elif error.validator in ("minItems", "minProperties"):
+        yield key_path(path), f"is empty, must be {wanted}"
+    elif error.validator == "maxItems":
+        yield key_path(path), f"has {len(instance)} entries, must be {wanted}"
     elif error.validator == "maxLength":
         yield key_path(path), f"has {len(instance)} characters, must be {wanted}"
     else:

@@ -20,10 +20,16 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
+def one_line(text: str) -> str:
+    """`text` on one line, shortened, without what could move a cursor or reorder a line."""
+    head = text[: SHOWN_LENGTH + 1]
+    flat = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in head)
+    return shorten(flat + text[SHOWN_LENGTH + 1 :], SHOWN_LENGTH)
+
+
 def quoted(text: str) -> str:
-    """`text` in quotes on one line, shortened, without what could move a cursor or reorder a line."""
-    flat = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
-    return f'"{shorten(flat, SHOWN_LENGTH)}"'
+    """The same in quotes."""
+    return f'"{one_line(text)}"'
 
 
 def shown(value: object) -> str:
@@ -37,15 +43,13 @@ def shown(value: object) -> str:
     if isinstance(value, int | float):
         return shorten(str(value), SHOWN_LENGTH)
     if isinstance(value, Mapping):
-        return "a mapping" if value else "an empty mapping"
-    if isinstance(value, list | tuple):
-        return "a list" if value else "an empty list"
-    return type(value).__name__
+        return "a mapping"
+    return "a list" if isinstance(value, list | tuple) else type(value).__name__
 
 
 def listed(names: Iterable[str], limit: int = 10) -> str:
     """The first names, and how many more there are."""
-    names = list(names)
+    names = [one_line(name) for name in names]
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more
 
@@ -78,7 +82,7 @@ def _near(word: str, known: tuple[str, ...]) -> str | None:
 def hint(word: str, known: Iterable[str]) -> str:
     """`, did you mean X?`, or nothing."""
     meant = near(word, known)
-    return f", did you mean {meant}?" if meant else ""
+    return f", did you mean {one_line(meant)}?" if meant else ""
 
 
 def join(*parts: Any) -> str:

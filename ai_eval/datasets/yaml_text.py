@@ -32,6 +32,7 @@ _HINTS = {
     "found character '\\t' that cannot start any token": "indent with spaces, not with tabs",
     "found character '\t' that cannot start any token": "indent with spaces, not with tabs",
     "found unexpected end of stream": "a quote is not closed",
+    "expected '<document start>', but found ('<scalar>',)": "something follows after the end of the document",
     "expected <block end>, but found '<scalar>'": "a quote inside a text, or a wrong indentation",
     "expected <block end>, but found '-'": "the dashes of one list have to stand below each other",
     "expected <block end>, but found '?'": "keys of one mapping have to stand below each other",
@@ -105,9 +106,9 @@ class _Reader:
 
     def value(self, event: Any, depth: int) -> Any:
         if isinstance(event, yaml_events.AliasEvent):
-            self.refuse(event, f"an alias (*{event.anchor}); write the value out")
+            self.refuse(event, f"an alias ({quoted(str(event.anchor))}); write the value out")
         if event.anchor is not None:
-            self.refuse(event, f"an anchor (&{event.anchor}); leave it out, aliases are not read")
+            self.refuse(event, f"an anchor ({quoted(str(event.anchor))}); leave it out, aliases are not read")
         if event.ctag is not None:
             self.refuse(
                 event, f"a tag ({quoted(str(event.ctag))}); leave it out, values have the type they show"

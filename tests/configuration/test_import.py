@@ -248,6 +248,17 @@ def test_one_problem_keeps_everything_out():
     problems({"settings": {"judge_model": "m"}, "targets": [entry(), entry(id="b", trials=0)]})
 
 
+def test_a_write_that_fails_half_way_leaves_nothing(monkeypatch):
+    from django.db import IntegrityError
+
+    def create(**values: object) -> None:
+        raise IntegrityError("somebody was faster")
+
+    monkeypatch.setattr(Target._default_manager, "create", create)
+    document = {"targets": [entry()], "datasets": [{"id": "d", "questions": [{"id": "a", "input": "x"}]}]}
+    assert "at the same time, and nothing was imported" in problems(document)[0]
+
+
 def test_a_problem_names_document_object_key_line_and_what_would_be_right():
     text = """
 targets:
@@ -272,7 +283,7 @@ targets:
         ({"id": "x" * 101}, "must be 1 to 100 letters"),
         ({"id": True}, 'key "id": is true'),
         ({"label": "x" * 201}, 'key "label": has 201 characters, must be text of at most 200 characters'),
-        ({"label": []}, 'key "label": is an empty list, must be text'),
+        ({"label": []}, 'key "label": is a list, must be text'),
         ({"mode": ...}, 'key "mode": is missing, and is needed'),
         ({"mode": "Chat"}, 'key "mode": is "Chat", must be one of agent, chat, recorded, did you mean chat?'),
         ({"enabled": "no"}, 'key "enabled": is "no", must be true or false'),
@@ -331,11 +342,11 @@ def test_a_bad_target_is_told(keys: dict, said: str):
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ([], "c.yaml: is an empty list, must be a mapping with any of settings, targets"),
+        ([], "c.yaml: is a list, must be a mapping with any of settings, targets"),
         ({"target": []}, 'c.yaml, key "target": is not known, did you mean targets?'),
         ({"targets": {"id": "x"}}, 'c.yaml, key "targets": is a mapping, must be a list'),
         ({"targets": ["x"]}, 'c.yaml, 1st target: is "x", must be a mapping with id'),
-        ({"settings": []}, 'c.yaml, key "settings": is an empty list, must be a mapping'),
+        ({"settings": []}, 'c.yaml, key "settings": is a list, must be a mapping'),
         ({"rubrics": [{"id": "x"}]}, 'c.yaml, key "rubrics": is not in this version: leave it out'),
         ({"failure_modes": ["x"]}, 'c.yaml, key "failure_modes": is not in this version'),
         (

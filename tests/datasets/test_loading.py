@@ -32,6 +32,12 @@ def test_a_split_that_does_not_exist_is_told_with_those_that_do():
         choose_rows(ROWS[3:], "x")
 
 
+def test_names_that_a_dataset_brings_can_not_move_a_cursor():
+    with pytest.raises(DatasetError) as caught:
+        choose_rows([{"id": "a", "split": "\x1b[2Jx\n"}], "x\x1b")
+    assert caught.value.problems[0].isprintable()
+
+
 def test_a_split_without_an_enabled_question_is_told():
     with pytest.raises(DatasetError, match='the split "test" has no enabled question'):
         choose_rows(ROWS, "test")

@@ -223,7 +223,7 @@ def test_a_bad_csv_file_is_told_by_line(problems, content, said: str):
         ("", "r.jsonl: holds no reply"),
         ("{}\n", 'r.jsonl, line 1: key "question_id" is missing'),
         ('{"question_id": "a"}', 'key "response" is missing; null says that there is none'),
-        ("[]", "r.jsonl, line 1: is an empty list, must be an object with question_id"),
+        ("[]", "r.jsonl, line 1: is a list, must be an object with question_id"),
         ("\n{'a': 1}", "r.jsonl, line 2: column 2: expecting property name"),
         (
             '{"question_id": "a", "response": "x", "response": "y"}',
@@ -235,7 +235,7 @@ def test_a_bad_csv_file_is_told_by_line(problems, content, said: str):
         ('{"question_id": null, "response": "x"}', '"question_id" is null'),
         ('{"question_id": "a", "response": false}', '"response" is false, must be text, or null'),
         ('{"question_id": "a", "response": 0}', '"response" is 0, must be text'),
-        ('{"question_id": "a", "response": []}', '"response" is an empty list, must be text'),
+        ('{"question_id": "a", "response": []}', '"response" is a list, must be text'),
         ('{"question_id": "a", "response": "x", "trial": true}', '"trial" is true'),
         ('{"question_id": "a", "response": "x", "trial": 1.5}', '"trial" is 1.5'),
         ('{"question_id": "a", "response": "x", "trial": 101}', '"trial" is 101'),
