@@ -115,7 +115,7 @@ def check_graders(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             found.append(
                 Error(
                     f"The grader {_path(each)} declares sees_tool_calls without llm.",
-                    hint="It says what a judge is shown; who reads the record itself declares observes_actions.",
+                    hint="It is about what a judge is shown; to read the record, declare observes_actions.",
                     obj=each,
                     id="ai_eval.E005",
                 )

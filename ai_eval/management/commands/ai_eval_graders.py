@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from rich.box import SIMPLE
 from rich.table import Table
 from rich.text import Text
 
@@ -82,9 +83,9 @@ class Command(BaseCommand):
             self.print_columns(entries)
 
     def print_table(self, entries: list[CatalogueEntry]) -> None:
-        table = Table()
+        table = Table(box=SIMPLE, padding=(0, 1, 0, 0))
         for heading in HEADINGS:
-            table.add_column(heading, overflow="fold")
+            table.add_column(heading, overflow="fold", no_wrap=heading in ("id", "kind"))
         for entry in entries:
             style = "dim" if entry.info.hidden else ""
             table.add_row(*(Text(cell, style) for cell in entry.cells()))
