@@ -228,9 +228,10 @@ def check_settings(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     for key, value in given.items():
         if key not in KEYS:
+            meant = hint(str(key), KEYS) or "."
             found.append(
                 Error(
-                    f"AI_EVAL has the key {quoted(str(key))}, which is not known{hint(str(key), KEYS)}",
+                    f"AI_EVAL has the key {quoted(str(key))}, which is not known{meant}",
                     hint=f"Known are {listed(sorted(KEYS), 99)}.",
                     id="ai_eval.E010",
                 )
@@ -281,7 +282,7 @@ def check_corrections(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         if id not in declared:
             found.append(
                 Error(
-                    f"{place}: no app registers such a grader{hint(str(id), declared)}",
+                    f"{place}: no app registers such a grader{hint(str(id), declared) or '.'}",
                     hint="Remove it, or install the app that registers it.",
                     id="ai_eval.E011",
                 )
@@ -289,7 +290,7 @@ def check_corrections(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             continue
         found += [
             Error(
-                f"{place} sets {quoted(str(name))}, which can't be set{hint(str(name), allowed)}",
+                f"{place} sets {quoted(str(name))}, which can't be set{hint(str(name), allowed) or '.'}",
                 hint=f"It may set {listed(allowed, 99)}.",
                 id="ai_eval.E012",
             )
