@@ -34,6 +34,18 @@ def ask(spec: RunSpec, row: Mapping[str, Any], should_stop: Callable[[], bool]) 
     return replace(asked, seconds=time.monotonic() - begun)
 
 
+def provider_failure(error: LLMError, **known: Any) -> Asked:
+    """What a failed call says of the provider. GradingStopped when we ended it ourselves."""
+    if error.kind == "cancelled":
+        raise GradingStopped("cancelled while the model was asked") from error
+    return failed(
+        "provider_error",
+        f"{error.kind.replace('_', ' ')}: {error.message}",
+        attempts=[attempt.to_json() for attempt in error.attempts],
+        **known,
+    )
+
+
 def ask_model(spec: RunSpec, row: Mapping[str, Any], should_stop: Callable[[], bool]) -> Asked:
     """Chat mode: one call with the target's system prompt and the question's messages."""
     system = [{"role": "system", "content": spec.system_prompt}] if spec.system_prompt else []
@@ -47,13 +59,7 @@ def ask_model(spec: RunSpec, row: Mapping[str, Any], should_stop: Callable[[], b
     try:
         reply = complete(request, retry=spec.retry, key_hosts=spec.key_hosts, should_stop=should_stop)
     except LLMError as error:
-        if error.kind == "cancelled":
-            raise GradingStopped("cancelled while the model was asked") from error
-        return failed(
-            "provider_error",
-            f"{error.kind.replace('_', ' ')}: {error.message}",
-            attempts=[attempt.to_json() for attempt in error.attempts],
-        )
+        return provider_failure(error)
     notes = []
     if reply.finish_reason not in ("stop", "tool_calls", ""):
         notes.append(f"the model stopped with {reply.finish_reason}")
@@ -82,6 +88,9 @@ def ask_agent(spec: RunSpec, row: Mapping[str, Any]) -> Asked:
             returned = async_to_sync(agent.run)(messages, recorder)
         else:
             returned = agent.run(messages, recorder)
+    except LLMError as error:
+        # What an agent asks through our own door failed there: the provider's fault, as in chat mode.
+        return provider_failure(error, tool_calls=recorder.calls)
     except BaseException as error:  # noqa: BLE001 - SystemExit too: however it ends, it is the agent's end
         return failed(
             "target_error", f"the agent raised {type(error).__name__}: {error}", tool_calls=recorder.calls

@@ -132,4 +132,3 @@ def _take_over(run: Run, sources: list[Answer], grades: dict[int, list[Grade]]) 
     Answer.objects.bulk_update(done, ENDED_FIELDS, batch_size=500)
     for start in range(0, len(done), 500):
         WorkItem.objects.filter(pk__in=[row.pk for row in done[start : start + 500]]).update(state=DONE)
-

@@ -52,7 +52,7 @@ def prepare(target: Target, *, split: str = "", trials: int | None = None) -> Pl
     trials = target.trials if trials is None else trials
     problems: list[str] = [] if target.enabled else ["it is disabled"]
     problems += target_problems(target)
-    if not 1 <= trials <= 100:
+    if trials != target.trials and not 1 <= trials <= 100:
         problems.append(f"trials is {trials}, not within 1 to 100")
     infos = [info for id in target.graders if (info := registry.get(id)) is not None]
     judges, judge_problems = _judges(infos, site)
