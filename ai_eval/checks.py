@@ -12,10 +12,10 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 from ai_eval import agents, datasets, environments
 from ai_eval.conf import KEYS
-from ai_eval.datasets.wording import hint, listed, quoted, shown
 from ai_eval.graders.base import Grader, readable_score
 from ai_eval.graders.registry import CORRECTABLE
 from ai_eval.graders.registry import registry as graders
+from ai_eval.wording import hint, listed, quoted, shown
 
 TAG = "ai_eval"
 

@@ -2,12 +2,15 @@
 
 import math
 import re
-import unicodedata
 from typing import Any
+
+import regex
 
 NUL_MARK = "␀"
 SURROGATE_MARK = "�"
 
+# Unicode's Default_Ignorable_Code_Point (fillers, selectors, zero-width), and the blank Braille pattern.
+_VISIBLE = regex.compile(r"[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -31,15 +34,21 @@ def clean_json(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
     if isinstance(value, dict):
-        return {clean_text(str(key)): clean_json(item) for key, item in value.items()}
+        cleaned: dict[str, Any] = {}
+        for key, item in value.items():
+            name = clean_text(str(key))
+            while name in cleaned:  # the keys 1 and "1" are two, and neither may be lost
+                name += "′"
+            cleaned[name] = clean_json(item)
+        return cleaned
     if isinstance(value, list | tuple):
         return [clean_json(item) for item in value]
     return clean_text(str(value))
 
 
 def is_blank(text: str) -> bool:
-    """Whether a reader sees nothing: empty, or only white space, control and zero-width characters."""
-    return all(character.isspace() or unicodedata.category(character) in {"Cc", "Cf"} for character in text)
+    """Whether a reader sees nothing: empty, or only white space, control and invisible characters."""
+    return _VISIBLE.search(text) is None
 
 
 def shorten(text: str, limit: int) -> str:

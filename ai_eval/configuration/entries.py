@@ -23,11 +23,11 @@ from ai_eval.datasets.loading import source_problem
 from ai_eval.datasets.placed import line_of, written
 from ai_eval.datasets.rows import validate_rows
 from ai_eval.datasets.schema import instead_of
-from ai_eval.datasets.wording import quoted, shown
 from ai_eval.errors import DatasetError
 from ai_eval.graders import registry as graders
 from ai_eval.graders.prompts import check_template
 from ai_eval.models import Target
+from ai_eval.wording import quoted, shown
 
 Values = dict[str, Any]
 """Fields of a model and what they are to be."""

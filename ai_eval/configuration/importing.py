@@ -19,9 +19,9 @@ from ai_eval.configuration.schema import KEY_OF_FIELD, LATER_SECTIONS, SECTIONS
 from ai_eval.configuration.writing import Change, write_dataset, write_object
 from ai_eval.datasets.base import LoadedDataset
 from ai_eval.datasets.placed import line_of, written
-from ai_eval.datasets.wording import bounded, join, ordinal, quoted, shown
 from ai_eval.errors import ConfigurationError
 from ai_eval.models import Dataset, EvalSettings, JudgeSettings, Target
+from ai_eval.wording import bounded, join, ordinal, quoted, shown
 
 IDS = {"targets": ("target", "id"), "judges": ("judge", "grader"), "datasets": ("dataset", "id")}
 """Of each section that is a list: what one entry is called, and the key that names it."""

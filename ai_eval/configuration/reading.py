@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ai_eval.datasets.placed import plain, written
-from ai_eval.datasets.wording import hint, listed, ordinal, quoted, shown
 from ai_eval.text import clean_json, clean_text
+from ai_eval.wording import hint, listed, ordinal, quoted, shown
 
 Read = Callable[[Any], Any]
 """Takes a value as written; gives it back ready to be stored, or raises `Wrong`."""

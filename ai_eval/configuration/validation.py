@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from ai_eval import agents, environments
-from ai_eval.datasets.wording import hint, listed, quoted
 from ai_eval.graders import registry
 from ai_eval.models import Target
+from ai_eval.wording import hint, listed, quoted
 
 OWN_FIELDS = {
     Target.Mode.AGENT: ("agent", "environment"),

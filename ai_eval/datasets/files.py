@@ -5,10 +5,10 @@ from typing import Any
 
 from ai_eval.datasets.encoding import decode
 from ai_eval.datasets.json_text import read_json
-from ai_eval.datasets.wording import hint, listed, quoted
 from ai_eval.datasets.yaml_text import read_yaml
 from ai_eval.errors import DatasetError
 from ai_eval.models import effective_settings
+from ai_eval.wording import hint, listed, quoted
 
 DOCUMENT_ENDINGS = (".yaml", ".yml", ".json")
 DOCUMENT_LIMIT = 10_000_000

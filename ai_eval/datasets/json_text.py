@@ -4,9 +4,9 @@ import json
 from typing import Any, NoReturn
 
 from ai_eval.datasets.placed import Block, number, written
-from ai_eval.datasets.wording import quoted, shown
 from ai_eval.datasets.yaml_text import DEPTH_LIMIT
 from ai_eval.errors import DatasetError
+from ai_eval.wording import quoted, shown
 
 
 class _Refused(ValueError):

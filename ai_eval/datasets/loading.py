@@ -10,9 +10,9 @@ from typing import Any
 from ai_eval.datasets.base import LoadedDataset, registry
 from ai_eval.datasets.rows import validate_rows
 from ai_eval.datasets.sources import DatabaseSource, FileSource
-from ai_eval.datasets.wording import bounded, hint, listed, near, quoted
 from ai_eval.errors import DatasetError
 from ai_eval.text import clean_json
+from ai_eval.wording import bounded, hint, listed, near, quoted
 
 
 def load_dataset(source: str, reference: str) -> LoadedDataset:

@@ -11,9 +11,9 @@ from ai_eval.agents.records import read_record
 from ai_eval.datasets.files import find_file, read_file
 from ai_eval.datasets.json_text import read_json
 from ai_eval.datasets.placed import plain, written
-from ai_eval.datasets.wording import bounded, hint, listed, quoted, shown
 from ai_eval.errors import DatasetError
 from ai_eval.text import clean_text
+from ai_eval.wording import bounded, hint, listed, quoted, shown
 
 REPLY_ENDINGS = (".jsonl", ".csv")
 REPLIES_LIMIT = 200_000_000

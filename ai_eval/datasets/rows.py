@@ -14,10 +14,10 @@ from ai_eval.datasets.schema import (
     instead_of,
     question_problems,
 )
-from ai_eval.datasets.wording import bounded, hint, join, near, ordinal, quoted, shown
 from ai_eval.errors import DatasetError
 from ai_eval.graders.tool_expectations import Unreadable, read_expectations
 from ai_eval.text import clean_json, is_blank
+from ai_eval.wording import bounded, hint, join, near, ordinal, quoted, shown
 
 RESERVED_KEYS = ("tool_calls", "environment", "response_char_limit")
 """Set by the runner for graders; a row can't forge them."""

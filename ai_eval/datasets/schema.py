@@ -13,7 +13,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from ai_eval.datasets.wording import hint, listed, near, quoted, shown
+from ai_eval.wording import hint, listed, near, quoted, shown
 
 KNOWN_KEYS = (
     "id",

@@ -3,9 +3,9 @@
 from ai_eval.datasets.base import DatasetSource, LoadedDataset
 from ai_eval.datasets.files import DOCUMENT_ENDINGS, files_with, find_file, read_document
 from ai_eval.datasets.rows import validate_rows
-from ai_eval.datasets.wording import hint, listed, quoted
 from ai_eval.errors import DatasetError
 from ai_eval.models import Dataset
+from ai_eval.wording import hint, listed, quoted
 
 
 class FileSource(DatasetSource):

@@ -16,8 +16,8 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
 from ai_eval.datasets.placed import Block, number
-from ai_eval.datasets.wording import quoted
 from ai_eval.errors import DatasetError
+from ai_eval.wording import quoted
 
 DEPTH_LIMIT = 50
 """Mappings and lists inside each other."""

@@ -6,10 +6,10 @@ from enum import Enum
 from typing import Any
 
 from ai_eval.agents.arguments import REDACTED, TOO_MUCH, VALUE_LIMIT, is_cut, kept_part
-from ai_eval.datasets.wording import near, quoted, shown
 from ai_eval.graders.json_checks import NotJSON, read_strictly
 from ai_eval.graders.patterns import PatternError, PatternTimeout, compile_pattern, found
 from ai_eval.text import shorten
+from ai_eval.wording import near, quoted, shown
 
 
 class Match(Enum):

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ai_eval.datasets.wording import listed, near, quoted, shown
 from ai_eval.graders.base import Grader, GradeResult
 from ai_eval.graders.json_checks import BadSchema, NotJSON, checked_validator, read_strictly, schema_problems
 from ai_eval.graders.markup import formatting, has_html, is_one_fence, open_fence, structure
 from ai_eval.graders.patterns import PatternError, PatternTimeout, compile_pattern, found
 from ai_eval.graders.registry import register
 from ai_eval.text import is_blank
+from ai_eval.wording import listed, near, quoted, shown
 
 FORMATS = ("json", "json_object", "json_array", "markdown", "plain_text", "single_line", "regex")
 KEYS = ("format", "keys", "schema", "pattern", "max_chars")

@@ -14,9 +14,9 @@ from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012, UnknownDialect
 
-from ai_eval.datasets.wording import quoted
 from ai_eval.graders.patterns import PatternError, compile_pattern, found
 from ai_eval.text import shorten
+from ai_eval.wording import quoted
 
 DEPTH_LIMIT = 200
 """Containers within one another; fixed, so that what is JSON does not depend on the caller's stack."""

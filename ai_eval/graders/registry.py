@@ -64,7 +64,7 @@ class GraderRegistry:
         self.declared: list[type[Grader]] = []
 
     def register(self, grader: AnyGrader) -> AnyGrader:
-        """Class decorator. A class that is registered again under its own name replaces itself."""
+        """Class decorator. Another class under an id that is taken is kept, and told by the system checks."""
         if not (isinstance(grader, type) and issubclass(grader, Grader)):
             raise TypeError(f"register takes a subclass of Grader, not {grader!r}")
         if grader not in self.declared:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ai_eval.datasets.wording import hint, listed, ordinal, quoted, shown
 from ai_eval.graders.argument_matching import BadExpectation, Match, Matcher, matcher_of, shown_value
 from ai_eval.text import shorten
+from ai_eval.wording import hint, listed, ordinal, quoted, shown
 
 KEYS = ("name", "args", "after", "times", "not")
 

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ai_eval.datasets.wording import listed, shown
 from ai_eval.graders.base import Grader, GradeResult
 from ai_eval.graders.registry import register
 from ai_eval.graders.tool_expectations import (
@@ -15,6 +14,7 @@ from ai_eval.graders.tool_expectations import (
     problem_with,
     read_expectations,
 )
+from ai_eval.wording import listed, shown
 
 
 @register

@@ -24,7 +24,7 @@ class EvalSettings(models.Model):
 
     dataset_path = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001 - null: not set here
     judge_model = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001
-    judge_api_base = models.URLField(max_length=500, null=True, blank=True)  # noqa: DJ001
+    judge_api_base = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
     question_pass_threshold = models.FloatField(
         null=True, blank=True, validators=[MinValueValidator(0), MaxValueValidator(5)]
     )
@@ -61,7 +61,7 @@ class JudgeSettings(models.Model):
 
     grader = models.CharField(max_length=200, unique=True)
     model = models.CharField(max_length=200, blank=True)
-    api_base = models.URLField(max_length=500, blank=True)
+    api_base = models.CharField(max_length=500, blank=True)
     prompt = models.TextField(
         blank=True, help_text="Template with $dimension, $question, $criteria, $response."
     )

@@ -39,7 +39,8 @@ class Target(models.Model):
         max_length=200, blank=True, help_text="Agent mode: what the agent acts on."
     )
     model = models.CharField(max_length=200, blank=True, help_text="Chat mode: a LiteLLM model string.")
-    api_base = models.URLField(max_length=500, blank=True)
+    # No URLField: it refuses hosts without a dot, such as `http://llm:8000`.
+    api_base = models.CharField(max_length=500, blank=True)
     system_prompt = models.TextField(blank=True)
     parameters = models.JSONField(default=dict, blank=True, help_text="Decoding parameters of the model.")
     replies = models.CharField(

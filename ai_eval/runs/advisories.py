@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ai_eval.graders import ToolUsageGrader
 from ai_eval.graders.scale import COMPOSITE_MAX
 from ai_eval.models import Answer, Grade, Run
 from ai_eval.runs.verdict import Coverage, Verdict
 from ai_eval.stats import reaches
 from ai_eval.trust import UNVALIDATED
-
-FALLBACK_MARKER = "no tool-call record available"
 
 BLIND_AGENT_TARGET = (
     "no ticked grader observes actions: an agent that reports work it never did scores like one that did it"
@@ -38,12 +37,14 @@ def run_advisories(run: Run, verdict: Verdict) -> list[str]:
 
 
 def _fallback_advisories(run: Run, observing: list[str]) -> list[str]:
-    marked = Grade.objects.filter(answer__run=run, grader__in=observing, reason__contains=FALLBACK_MARKER)
+    marked = Grade.objects.filter(
+        answer__run=run, grader__in=observing, reason__contains=ToolUsageGrader.FALLBACK_MARKER
+    )
     counted = marked.count()
     if not counted:
         return []
     return [
-        f"{counted} grades of graders that observe actions say '{FALLBACK_MARKER}': "
+        f"{counted} grades of graders that observe actions say '{ToolUsageGrader.FALLBACK_MARKER}': "
         "they do not rest on what the agent did"
     ]
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
-from ai_eval.conf import SiteSettings
+from ai_eval.conf import SiteSettings, site_settings
 from ai_eval.configuration.validation import target_problems
 from ai_eval.datasets.loading import choose_rows, dataset_hash, load_dataset, metadata_warnings
 from ai_eval.datasets.replies import load_replies
@@ -20,6 +20,7 @@ from ai_eval.runs.finish import interrupt_if_dead
 from ai_eval.runs.jobs import Asked
 from ai_eval.runs.snapshot import freeze
 from ai_eval.runs.writer import ASKED_FIELDS, asked_values
+from ai_eval.wording import bounded, quoted
 
 BATCH = 2000
 
@@ -67,7 +68,7 @@ def prepare(target: Target, *, split: str = "", trials: int | None = None) -> Pl
     answers: list[PlannedAnswer] = []
     if rows and not problems:
         try:
-            answers = _plan_answers(target, rows, trials)
+            answers = _plan_answers(target, rows, trials, advisories)
         except EvalError as error:
             problems += error.problems
     if problems:
@@ -120,7 +121,9 @@ def _dataset(
     return rows, dataset, [*loaded.warnings, *metadata_warnings(rows, reads)]
 
 
-def _plan_answers(target: Target, rows: list[dict[str, Any]], trials: int) -> list[PlannedAnswer]:
+def _plan_answers(
+    target: Target, rows: list[dict[str, Any]], trials: int, advisories: list[str]
+) -> list[PlannedAnswer]:
     if target.mode != Target.Mode.RECORDED:
         return [PlannedAnswer(row["id"], trial, row) for row in rows for trial in range(1, trials + 1)]
     replies = load_replies(target.replies)
@@ -137,9 +140,14 @@ def _plan_answers(target: Target, rows: list[dict[str, Any]], trials: int) -> li
                 asked = replace(asked, failure="target_error", error="the recorded reply has no response")
             answers.append(PlannedAnswer(row["id"], trial, row, asked))
     if problems:
-        shown = problems[:20]
-        more = [f"and {len(problems) - 20} more"] if len(problems) > 20 else []
-        raise ConfigurationError([*shown, *more])
+        raise ConfigurationError(bounded(problems))
+    unused = sorted(set(replies.by_key) - {(each.question_id, each.trial) for each in answers})
+    if unused:
+        (question_id, trial), count = unused[0], len(unused)
+        advisories.append(
+            f"{target.replies} has {count} replies that this run does not use, "
+            f"the first to {quoted(question_id)}, trial {trial}"
+        )
     return answers
 
 
@@ -155,8 +163,6 @@ def launch(plan: Plan) -> Run:
 
     A run of the target that nobody works on is turned into an interrupted one first.
     """
-    from ai_eval.conf import site_settings
-
     for pk in Run.objects.filter(target=plan.target, state__in=Run.ACTIVE).values_list("pk", flat=True):
         interrupt_if_dead(pk, site_settings().lease_seconds)
     try:

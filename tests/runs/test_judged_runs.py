@@ -13,7 +13,9 @@ from tests.runs.making import answers_of, make_target, run_target
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CASES = [json.loads(line) for line in (Path("tests") / "data" / "judge_replies.jsonl").read_text().splitlines()]
+CASES = [
+    json.loads(line) for line in (Path("tests") / "data" / "judge_replies.jsonl").read_text().splitlines()
+]
 GRADERS = {5: "relevance_grader", 1: "groundedness_grader"}
 
 

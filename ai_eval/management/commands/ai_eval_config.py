@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand
 from ai_eval.configuration.exporting import export_configuration
 from ai_eval.configuration.importing import Report, import_configuration
 from ai_eval.datasets.files import read_document
-from ai_eval.datasets.wording import bounded
 from ai_eval.errors import ConfigurationError, EvalError
 from ai_eval.management.site import check_site
+from ai_eval.wording import bounded
 
 EXIT_WRONG_USE = 2
 

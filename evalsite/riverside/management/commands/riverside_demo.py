@@ -82,8 +82,8 @@ class Command(BaseCommand):
         fooled = [each["id"] for each in graders if len({passed(run, each["id"]) for run in runs}) == 1]
         if fooled:
             self.stdout.write(
-                f"\n{', '.join(fooled)} alone can't tell the two apart, since they write alike. What was done "
-                "stands in the tool-call record, and the grader that reads it is required to pass."
+                f"\n{', '.join(fooled)} alone can't tell the two apart, since they write alike. What was "
+                "done stands in the tool-call record, and the grader that reads it is required to pass."
             )
 
 
