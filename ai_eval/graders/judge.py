@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from django.conf import settings
+from django.utils.encoding import force_bytes
 
 from ai_eval.conf import site_settings
 from ai_eval.graders import prompts
-from ai_eval.graders.base import Grader, GradeResult, GradingStopped, JudgeTrace
+from ai_eval.graders.base import Grader, GradeResult, GradingStopped, JudgeTrace, readable_score
 from ai_eval.graders.registry import GraderInfo
 from ai_eval.graders.replies import JudgeReply, read_reply
 from ai_eval.llm import LLMError, LLMReply, LLMRequest, RetryPolicy, complete, response_format_support
@@ -20,6 +21,12 @@ from ai_eval.text import clean_text, is_blank
 
 FORMATS = ("json_schema", "json_object", "plain")
 """Response formats, the strictest first."""
+
+REPLY_SHOWN = 4000
+"""Characters of its own unusable reply that a judge is shown with the reminder."""
+
+LEAST_ROOM = 512
+"""Tokens that a judge gets at least when its reply was cut off."""
 
 
 class GradingCancelled(GradingStopped):
@@ -38,6 +45,8 @@ class JudgeConfig:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     key_hosts: tuple[str, ...] = ()
     timeout: float = 60.0
+    response_format: str = ""
+    """The strictest of `FORMATS` that is tried; empty: the strictest that the model seems to take."""
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "key_hosts": list(self.key_hosts)}
@@ -79,7 +88,7 @@ _accepted: dict[tuple[str, str], str] = {}
 
 
 def _fence_secret() -> bytes:
-    return hashlib.sha256(b"ai_eval.graders.fence" + settings.SECRET_KEY.encode()).digest()
+    return hashlib.sha256(b"ai_eval.graders.fence" + force_bytes(settings.SECRET_KEY)).digest()
 
 
 class LLMJudge(Grader):
@@ -99,10 +108,14 @@ class LLMJudge(Grader):
     config: JudgeConfig | None = None
     """Set by the runner from the run's snapshot; None: as the site is configured now."""
     should_stop: Callable[[], bool] | None = None
+    clamped_from: float | None = None
+    """The last number that `interpret_score` clamped."""
 
     def interpret_score(self, raw: float) -> float | None:
         """The judge's number as a score on the scale; None makes the reply unusable. Clamps by default."""
-        return max(self.min_score, min(self.max_score, raw))
+        score = max(self.min_score, min(self.max_score, raw))
+        self.clamped_from = None if score == raw else raw
+        return score
 
     def grade(self, question: str, response: str, context: dict[str, Any]) -> GradeResult:
         if is_blank(response):
@@ -123,17 +136,17 @@ class Conversation:
         cut = prompts.truncate(response, context.get("response_char_limit", 4000))
         self.attempts: list[dict[str, Any]] = []
         self.model = config.model
-        self.format = _accepted.get((config.model, config.api_base), "")
+        self.format = ""
         self.template = config.prompt or judge.default_template
-        self.messages = [{"role": "user", "content": self._prompt(question, cut.text, context)}]
+        self.prompt = self._prompt(question, cut.text, context)
+        self.messages = [{"role": "user", "content": self.prompt}]
         self.trace = JudgeTrace(prompt_hash=prompt_hash(judge, self.template), truncated=cut.cut)
         self.raw_reply: str | None = None
+        self.score: float | None = None
 
     def _prompt(self, question: str, response: str, context: Mapping[str, Any]) -> str:
         secret = _fence_secret()
-        calls = None
-        if self.judge.sees_tool_calls and "tool_calls" in context:
-            calls = prompts.tool_call_block(context["tool_calls"], secret)
+        record = context.get("tool_calls") if self.judge.sees_tool_calls else None
         return prompts.fill_template(
             self.template,
             dimension=self.judge.dimension_description or self.judge.dimension,
@@ -143,23 +156,25 @@ class Conversation:
                 self.judge.scoring_guidance,
                 minimum=self.judge.min_score,
                 maximum=self.judge.max_score,
-                tool_calls=calls,
+                tool_calls=None if record is None else prompts.tool_call_block(record, secret),
             ),
             response=prompts.fence(response, secret, "response"),
         )
 
     def result(self) -> GradeResult:
+        before = ""
         try:
             reply = self._ask(self.config.decoding())
             verdict = self._read(reply)
             if not verdict.usable:
-                reply = self._remind(reply)
-                verdict = self._read(reply)
+                before = f"; before that its reply was unusable: {verdict.why}"
+                verdict = self._read(self._remind(reply))
         except LLMError as error:
             self.attempts += [attempt.to_json() for attempt in error.attempts]
             if error.kind == "cancelled":
                 raise GradingCancelled("cancelled while the judge was asked") from error
-            return self._errored(f"the judge's model failed: {error.kind.replace('_', ' ')}: {error.message}")
+            kind = error.kind.replace("_", " ")
+            return self._errored(f"the judge's model failed: {kind}: {error.message}{before}")
         if not verdict.usable:
             return self._errored(f"the judge's reply is unusable: {verdict.why}")
         return self._scored(verdict)
@@ -168,20 +183,23 @@ class Conversation:
         """Once more, with the fixed reminder, and twice the room where the reply was cut off."""
         decoding = self.config.decoding()
         if reply.finish_reason == "length":
-            used = reply.completion_tokens or 0
-            name = "max_completion_tokens" if "max_completion_tokens" in decoding else "max_tokens"
-            decoding[name] = 2 * max(int(decoding.get(name) or 0), used, 256)
-        self.messages = [
-            self.messages[0],
-            {"role": "assistant", "content": reply.text or ""},
-            {"role": "user", "content": prompts.RETRY_REMINDER},
-        ]
+            names = [name for name in ("max_tokens", "max_completion_tokens") if decoding.get(name)]
+            for name in names or ["max_tokens"]:
+                decoding[name] = 2 * max(decoding.get(name) or 0, reply.completion_tokens or 0, LEAST_ROOM)
+        if is_blank(reply.text or ""):
+            # Some providers refuse a turn without text, others two turns of the user in a row.
+            self.messages = [{"role": "user", "content": f"{self.prompt}\n{prompts.RETRY_REMINDER}"}]
+        else:
+            self.messages = [
+                {"role": "user", "content": self.prompt},
+                {"role": "assistant", "content": prompts.truncate(reply.text or "", REPLY_SHOWN).text},
+                {"role": "user", "content": prompts.RETRY_REMINDER},
+            ]
         return self._ask(decoding)
 
     def _ask(self, decoding: Mapping[str, Any]) -> LLMReply:
         """One call, with a weaker response format where the model refuses the stricter one."""
-        key = (self.config.model, self.config.api_base)
-        self.format = self.format or response_format_support(*key)
+        self.format = self.format or self._first_format()
         while True:
             try:
                 reply = complete(
@@ -204,11 +222,21 @@ class Conversation:
                 self.attempts += [attempt.to_json() for attempt in error.attempts]
                 self.format = weaker[0]
                 continue
-            _accepted[key] = self.format
+            self._remember_format()
             self.attempts += [attempt.to_json() for attempt in reply.attempts]
             self.model = reply.model
             self.raw_reply = reply.text
             return reply
+
+    def _first_format(self) -> str:
+        key = (self.config.model, self.config.api_base)
+        known = _accepted.get(key) or self.config.response_format or response_format_support(*key)
+        # What the judge is set to may be weaker than what another one found to work.
+        return max(known, self.config.response_format or known, key=FORMATS.index)
+
+    def _remember_format(self) -> None:
+        if self.format != self.config.response_format:
+            _accepted[self.config.model, self.config.api_base] = self.format
 
     def _response_format(self) -> dict[str, Any] | None:
         if self.format == "json_schema":
@@ -227,18 +255,16 @@ class Conversation:
             finish_reason=reply.finish_reason,
             judged_text=self.response,
         )
-        if verdict.usable and self._interpreted(verdict) is None:
-            bounds = f"{self.judge.min_score:g} to {self.judge.max_score:g}"
-            return replace(
-                verdict,
-                score=None,
-                why=f"the score {verdict.score:g} is none of this judge's scale, {bounds}",
-            )
+        if verdict.score is not None:
+            self.judge.clamped_from = None
+            self.score = self.judge.interpret_score(verdict.score)
+            if self.score is None:
+                bounds = f"{self.judge.min_score:g} to {self.judge.max_score:g}"
+                why = f"the score {verdict.score:g} is none of this judge's scale, {bounds}"
+                verdict = replace(verdict, score=None, why=why)
+        if not verdict.usable:
+            self.attempts[-1]["error"] = f"unusable: {verdict.why}"
         return verdict
-
-    def _interpreted(self, verdict: JudgeReply) -> float | None:
-        assert verdict.score is not None
-        return self.judge.interpret_score(verdict.score)
 
     def _trace(self, **more: Any) -> JudgeTrace:
         return replace(
@@ -255,14 +281,14 @@ class Conversation:
         return self.judge.result(None, reason, error=True, trace=self._trace())
 
     def _scored(self, verdict: JudgeReply) -> GradeResult:
-        raw = verdict.score
-        assert raw is not None
-        score = self._interpreted(verdict)
+        clamped_from, number = self.judge.clamped_from, readable_score(self.score)
+        if clamped_from is None and number is not None:
+            # A reading of the judge's own that leaves its scale is clamped as well, and told as well.
+            clamped_from = None if self.judge.min_score <= number <= self.judge.max_score else number
         reason = verdict.reason
-        outside = not self.judge.min_score <= raw <= self.judge.max_score
-        if outside:
-            reason = f"{reason} (clamped from {raw:g} to the scale)"
-        return self.judge.result(score, reason, trace=self._trace(clamped_from=raw if outside else None))
+        if clamped_from is not None:
+            reason = f"{reason} (clamped from {clamped_from:.12g} to the scale)"
+        return self.judge.result(self.score, reason, trace=self._trace(clamped_from=clamped_from))
 
 
 def prompt_hash(judge: LLMJudge, template: str) -> str:
@@ -279,22 +305,35 @@ def prompt_hash(judge: LLMJudge, template: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def fingerprint(info: GraderInfo, config: JudgeConfig) -> str:
-    """SHA-256, hex, of all that decides a judge's verdicts: when it changes, a validation is stale."""
+def fingerprint(info: GraderInfo, config: JudgeConfig, response_char_limit: int | None = None) -> str:
+    """SHA-256, hex, of all that decides a judge's verdicts: when it changes, a validation is stale.
+
+    The model is the one that is asked for; which one served is known from the grades alone.
+    """
     judge = info.build()
     template = config.prompt or getattr(judge, "default_template", "")
-    try:
-        source = inspect.getsource(info.grader)
-    except (OSError, TypeError):
-        source = ""
     parts = {
         "grader": f"{info.grader.__module__}.{info.grader.__qualname__}",
-        "source": source,
+        "source": [_source(each) for each in own_classes(info.grader)],
         "model": config.model,
         "api_base": config.api_base,
         "decoding": config.decoding(),
+        "response_format": config.response_format,
         "prompt": prompt_hash(judge, template) if isinstance(judge, LLMJudge) else template,
+        "response_char_limit": response_char_limit,
         "scale": [info.min_score, info.max_score],
         "sees_tool_calls": info.sees_tool_calls,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def own_classes(grader: type[Grader]) -> list[type]:
+    """The grader's class and those between it and the contract, whose code is the site's own."""
+    return [each for each in grader.__mro__ if each not in (LLMJudge, Grader, object)]
+
+
+def _source(declared: type) -> str:
+    try:
+        return inspect.getsource(declared)
+    except (OSError, TypeError):
+        return ""  # made in a shell: there is no file to read

@@ -13,11 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from ai_eval.models import Run
+from ai_eval.models import Answer, Grade, Run
 from ai_eval.runs.document import verdict_of
 from ai_eval.runs.progress import progress
 from ai_eval.runs.verdict import Verdict
 from ai_eval.runs.wording import counts_sentence, figure_text, gate_sentence
+from ai_eval.stats import reaches
 
 SIGNS = {"passed": ("✔ passed", "bold green"), "failed": ("✘ failed", "bold red")}
 PROGRESS_SECONDS = 0.5
@@ -86,7 +87,7 @@ def _verdict_text(run: Run, verdict: Verdict | None) -> Text:
 def print_results(console: Console, runs: list[Run]) -> None:
     """One line a target, then for each its reasons, graders and advisories."""
     table = Table(title=None, expand=False)
-    for heading in ("target", "run", "verdict", "pass rate", "average score (0-5)", "answers"):
+    for heading in ("target", "run", "verdict", "pass rate (95 %)", "average score of 5 (95 %)", "answers"):
         table.add_column(heading, overflow="fold")
     for run in runs:
         verdict = verdict_of(run)
@@ -147,17 +148,19 @@ def _print_not_passed(console: Console, run: Run, limit: int = 10) -> None:
     for answer in answers[:limit]:
         trial = f" (trial {answer.trial})" if run.snapshot["target"]["trials"] > 1 else ""
         score = "no score" if answer.score is None else f"{answer.score:.2f}"
-        say(console, f"✘ {answer.question_id}{trial}: {answer.outcome}, {score}", indent=2)
+        outcome = (
+            "" if answer.outcome == Answer.Outcome.SCORED else f"{answer.get_outcome_display()}, ".lower()
+        )
+        say(console, f"✘ {answer.question_id}{trial}: {outcome}{score}", indent=2)
         if answer.error:
             say(console, _one_line(answer.error), indent=6)
         for grade in answer.grades.all():
-            if grade.outcome == "errored" or (grade.composite is not None and grade.composite < threshold):
-                required = ", required" if grade.grader in answer.failed_required else ""
-                say(
-                    console,
-                    f"{grade.grader} ({grade.outcome}{required}): {_one_line(grade.reason)}",
-                    indent=6,
-                )
+            if grade.composite is None and grade.outcome != Grade.Outcome.ERRORED:
+                continue
+            if grade.composite is None or not reaches(grade.composite, threshold):
+                given = "errored" if grade.composite is None else f"{grade.composite:.2f}"
+                required = " (required)" if grade.grader in answer.failed_required else ""
+                say(console, f"{grade.grader} {given}{required}: {_one_line(grade.reason)}", indent=6)
     if total > limit:
         say(console, f"… and {total - limit} more that did not pass", indent=2)
 

@@ -43,7 +43,7 @@ def gate_sentence(verdict: Verdict) -> str:
 def counts_sentence(verdict: Verdict) -> str:
     """What became of the planned answers; what did not occur is left out, beside the first three."""
     counts = verdict.counts
-    parts = [f"{counts['scored']} of {counts['planned']} answers scored, {counts['passed']} passed"]
+    parts = [f"{counts['scored']} of {counts['planned']} scored, {counts['passed']} passed"]
     words = {
         "target_errors": "target errors",
         "provider_errors": "provider errors",
