@@ -25,8 +25,8 @@ FORMATS = ("json_schema", "json_object", "plain")
 REPLY_SHOWN = 4000
 """Characters of its own unusable reply that a judge is shown with the reminder."""
 
-LEAST_ROOM = 512
-"""Tokens that a judge gets at least when its reply was cut off."""
+LEAST_ROOM = 256
+"""Tokens that are taken for the room it had where a reply was cut off and nobody set any."""
 
 
 class GradingCancelled(GradingStopped):
@@ -185,7 +185,8 @@ class Conversation:
         if reply.finish_reason == "length":
             names = [name for name in ("max_tokens", "max_completion_tokens") if decoding.get(name)]
             for name in names or ["max_tokens"]:
-                decoding[name] = 2 * max(decoding.get(name) or 0, reply.completion_tokens or 0, LEAST_ROOM)
+                room = decoding.get(name) or LEAST_ROOM
+                decoding[name] = 2 * max(room, reply.completion_tokens or 0)
         if is_blank(reply.text or ""):
             # Some providers refuse a turn without text, others two turns of the user in a row.
             self.messages = [{"role": "user", "content": f"{self.prompt}\n{prompts.RETRY_REMINDER}"}]
