@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ai_eval.graders import registry
+from ai_eval.graders import Grader, registry
+from tests.llm_server import LLMServer
 
-PAGE = (Path("docs") / "writing-a-grader.md").read_text()
+PAGE = (Path("docs") / "writing-a-grader.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -21,6 +22,19 @@ def test_the_pages_own_test_passes():
     namespace: dict[str, object] = {}
     exec(block, namespace)
     namespace["test_an_empty_record_passes"]()
+
+
+def test_the_page_asks_a_judge(llm_server: LLMServer):
+    (block,) = [block for block in BLOCKS if "def tone_of" in block]
+    namespace: dict[str, object] = {}
+    exec(block, namespace)
+    assert namespace["tone_of"]("Buy now!", llm_server.url) == 4.0
+    assert "no marketing language" in llm_server.last.prompt
+
+
+def test_the_page_tells_every_attribute_and_every_key_of_the_context():
+    reserved = ("response_char_limit", "messages", "criteria", "tool_calls", "environment")
+    assert [name for name in (*Grader.__annotations__, *reserved) if f"`{name}`" not in PAGE] == []
 
 
 @pytest.mark.parametrize(
