@@ -3,23 +3,15 @@
 import copy
 import inspect
 import logging
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ai_eval.failures import described, readable_traceback
 from ai_eval.graders.base import Grader, GradeResult, GradingStopped, checked
 from ai_eval.graders.registry import GraderInfo
-from ai_eval.llm_keys import scrub
-from ai_eval.text import clean_text, shorten
 
 logger = logging.getLogger(__name__)
-
-ERROR_LIMIT = 1000
-"""Characters of an exception's message that a reason keeps."""
-
-LOG_LIMIT = 20_000
-"""Characters of a traceback that the log keeps."""
 
 SHARED_KEY = "environment"
 """A live object: every grader gets the same one."""
@@ -49,21 +41,8 @@ def run_grader(
     except GradingStopped:
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the one place that makes it an errored grade
-        # Not `logger.exception`: a message of foreign code may hold a key, and megabytes.
-        told = shorten(clean_text(scrub(traceback.format_exc())), LOG_LIMIT)
-        logger.error("the grader %s raised\n%s", info.id, told)
+        logger.error("the grader %s raised\n%s", info.id, readable_traceback())
         return GradeResult(info.id, None, info.min_score, info.max_score, described(error), error=True)
-
-
-def described(error: BaseException) -> str:
-    """`TypeError: message`, cleaned, without keys and bounded."""
-    name = type(error).__name__
-    try:
-        message = str(error)
-    except Exception as worse:  # noqa: BLE001 - an exception of foreign code that can't tell its own message
-        message = f"(its message can't be read: {type(worse).__name__})"
-    message = shorten(clean_text(scrub(message)), ERROR_LIMIT)
-    return f"{name}: {message}" if message else name
 
 
 def copied_context(context: Mapping[str, Any]) -> dict[str, Any]:

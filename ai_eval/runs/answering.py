@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connections
 
 from ai_eval import environments
+from ai_eval.failures import described, readable_traceback
 from ai_eval.graders import Grader, GradeResult, GraderInfo
 from ai_eval.graders.base import GradingStopped, errored
 from ai_eval.graders.context import ABSENT, build_context, question_text
@@ -106,9 +107,9 @@ class Answering:
                     asked = replace(asked, changes=clean_json(session.changes()))
         except GradingStopped:
             raise
-        except Exception as error:
-            logger.exception("the environment of answer %s failed", self.job.answer_id)
-            problem = f"the environment {self.spec.environment} failed: {type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001 - foreign code: whatever it raises is its own failure
+            logger.error("the environment of answer %s failed\n%s", self.job.answer_id, readable_traceback())
+            problem = f"the environment {self.spec.environment} failed: {described(error)}"
             known = {"response": asked.response, "tool_calls": asked.tool_calls} if asked else {}
             return [AskedEvent(self.job, failed("provider_error", problem, **known))]
         return [AskedEvent(self.job, asked), *(GradedEvent(self.job, result) for result in results)]

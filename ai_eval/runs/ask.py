@@ -11,20 +11,20 @@ from asgiref.sync import async_to_sync
 from ai_eval import agents
 from ai_eval.agents import AgentReply, Recorder
 from ai_eval.agents.records import read_record
+from ai_eval.failures import described, readable
 from ai_eval.graders.base import GradingStopped
 from ai_eval.graders.context import question_messages
 from ai_eval.llm import LLMError, LLMRequest, complete
 from ai_eval.runs.jobs import Asked
 from ai_eval.runs.spec import RunSpec
-from ai_eval.text import clean_text, shorten
+from ai_eval.text import clean_text
 
-ERROR_LIMIT = 2000
 ENDINGS = ("done", "limit")
 
 
 def failed(failure: str, error: str, **known: Any) -> Asked:
-    """A target or provider error with its text, bounded and cleaned."""
-    return Asked(failure=failure, error=shorten(clean_text(error), ERROR_LIMIT), **known)
+    """A target or provider error with its text, bounded, cleaned and without secrets."""
+    return Asked(failure=failure, error=readable(error), **known)
 
 
 def ask(spec: RunSpec, row: Mapping[str, Any], should_stop: Callable[[], bool]) -> Asked:
@@ -92,9 +92,7 @@ def ask_agent(spec: RunSpec, row: Mapping[str, Any]) -> Asked:
         # What an agent asks through our own door failed there: the provider's fault, as in chat mode.
         return provider_failure(error, tool_calls=recorder.calls)
     except BaseException as error:  # noqa: BLE001 - SystemExit too: however it ends, it is the agent's end
-        return failed(
-            "target_error", f"the agent raised {type(error).__name__}: {error}", tool_calls=recorder.calls
-        )
+        return failed("target_error", f"the agent raised {described(error)}", tool_calls=recorder.calls)
     return read_reply(returned, recorder)
 
 

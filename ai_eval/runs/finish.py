@@ -5,6 +5,7 @@ import logging
 from django.db import transaction
 from django.utils import timezone
 
+from ai_eval.failures import described, readable_traceback
 from ai_eval.models import Run
 from ai_eval.runs import claims
 from ai_eval.runs.advisories import run_advisories
@@ -38,9 +39,9 @@ def finish_if_done(run_id: int) -> bool:
         answers = answer_facts(run)
         verdict = decide(answers, rules_of(run.snapshot), run.planned)
         result = {"verdict": verdict.to_json(), "advisories": run_advisories(run, verdict)}
-    except Exception as error:
-        logger.exception("run %s has all its answers but no verdict", run_id)
-        end_in_error(run_id, f"the verdict could not be computed: {type(error).__name__}: {error}")
+    except Exception as error:  # noqa: BLE001 - a run that can have no verdict must not stay running
+        logger.error("run %s has all its answers but no verdict\n%s", run_id, readable_traceback())
+        end_in_error(run_id, f"the verdict could not be computed: {described(error)}")
         return False
     won = Run.objects.filter(pk=run_id, state=Run.State.RUNNING).update(
         state=Run.State.COMPLETE, verdict=verdict.verdict, result=result, finished_at=timezone.now()

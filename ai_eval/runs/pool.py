@@ -5,6 +5,7 @@ import queue
 import threading
 from collections.abc import Callable
 
+from ai_eval.failures import readable_traceback
 from ai_eval.runs.answering import Abandoned
 from ai_eval.runs.jobs import Job
 
@@ -56,8 +57,8 @@ class Pool:
                 self._work(job)
             except Abandoned:
                 logger.info("answer %s ended after its time, nothing of it counts", job.answer_id)
-            except BaseException as error:
-                logger.exception("answer %s: a fault of the engine", job.answer_id)
+            except BaseException as error:  # noqa: BLE001 - a thread must not die with its job
+                logger.error("answer %s: a fault of the engine\n%s", job.answer_id, readable_traceback())
                 self._crashed(job, error)
             finally:
                 self._running.pop(me, None)

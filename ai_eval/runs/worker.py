@@ -14,6 +14,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 from ai_eval.conf import SiteSettings, site_settings
 from ai_eval.errors import EvalError
+from ai_eval.failures import described
 from ai_eval.graders.base import errored
 from ai_eval.models import Run
 from ai_eval.runs import claims
@@ -175,7 +176,7 @@ class Worker:
         Answering(self.spec, job, self.inbox.put, self.stopping.is_set).run()
 
     def _crashed(self, job: Job, error: BaseException) -> None:
-        asked = failed("provider_error", f"a fault of the engine: {type(error).__name__}: {error}")
+        asked = failed("provider_error", f"a fault of the engine: {described(error)}")
         if job.asked is None:
             job.asked = asked
             self.inbox.put(AskedEvent(job, asked), EndedEvent(job))

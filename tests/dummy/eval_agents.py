@@ -65,6 +65,8 @@ class Scripted(DummyAgent):
         question = self.note(messages)
         if question == "raise":
             raise RuntimeError("no luck with {this} %s")
+        if question.startswith("raise "):
+            raise RuntimeError(f"refused: {question.removeprefix('raise ')}")
         if question == "exit":
             raise SystemExit(5)
         if question == "nothing":

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from ai_eval.failures import ERROR_LIMIT
 from ai_eval.graders import Grader, GradeResult, GraderInfo
 from ai_eval.graders.base import GradingStopped
-from ai_eval.graders.execution import ERROR_LIMIT, run_grader
+from ai_eval.graders.execution import run_grader
 from ai_eval.graders.registry import GraderRegistry
 
 

@@ -234,3 +234,11 @@ def test_a_stored_response_is_not_asked_for_again():
     answer = answers_of(Run.objects.get(pk=run.pk))["q1"]
     assert (answer.response, answer.outcome) == ("done before", "scored")
     assert "unique question" not in eval_agents.STARTED
+
+
+def test_a_secret_in_an_agents_exception_is_neither_stored_nor_logged(monkeypatch, caplog):
+    monkeypatch.setenv("SERVICE_TOKEN", "hush-0123456789")
+    answer = outcome_of("raise hush-0123456789")
+    assert answer.outcome == "target_error"
+    assert "hush-0123456789" not in answer.error
+    assert "hush-0123456789" not in caplog.text
