@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -11,6 +12,7 @@ from django.conf import settings
 from django.utils.encoding import force_bytes
 
 from ai_eval.conf import site_settings
+from ai_eval.failures import described, readable_traceback
 from ai_eval.graders import prompts
 from ai_eval.graders.base import Grader, GradeResult, GradingStopped, JudgeTrace, readable_score
 from ai_eval.graders.registry import GraderInfo
@@ -27,6 +29,9 @@ REPLY_SHOWN = 4000
 
 LEAST_ROOM = 256
 """Tokens that are taken for the room it had where a reply was cut off and nobody set any."""
+
+
+logger = logging.getLogger(__name__)
 
 
 class GradingCancelled(GradingStopped):
@@ -175,6 +180,11 @@ class Conversation:
                 raise GradingCancelled("cancelled while the judge was asked") from error
             kind = error.kind.replace("_", " ")
             return self._errored(f"the judge's model failed: {kind}: {error.message}{before}")
+        except Exception as error:  # noqa: BLE001 - `interpret_score` of a subclass; what was paid is kept
+            if not self.attempts:
+                raise
+            logger.error("the judge %s raised\n%s", self.judge.id, readable_traceback())
+            return self._errored(described(error))
         if not verdict.usable:
             return self._errored(f"the judge's reply is unusable: {verdict.why}")
         return self._scored(verdict)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ai_eval.graders import ToolUsageGrader
-from ai_eval.graders.scale import COMPOSITE_MAX
 from ai_eval.models import Answer, Grade, Run
 from ai_eval.runs.verdict import Coverage, Verdict
 from ai_eval.stats import reaches
@@ -86,10 +85,9 @@ def _gate_advisories(verdict: Verdict) -> list[str]:
     if figure.low is None or figure.high is None:
         return []
     if not reaches(figure.low, gate.threshold) and figure.high >= gate.threshold:
-        top = COMPOSITE_MAX if gate.metric == "avg_score" else 1
         return [
             f"too close to call with this many questions: the threshold {gate.threshold:g} lies inside the "
-            f"95 % interval {figure.low:.3g} to {figure.high:.3g} of {gate.metric} (of {top:g})"
+            f"95 % interval {figure.low:.3g} to {figure.high:.3g} of {gate.metric}"
         ]
     return []
 

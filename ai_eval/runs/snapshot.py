@@ -58,6 +58,7 @@ def freeze(
     """The snapshot: JSON without secrets, from which workers and verdict are read."""
     observing = [info.id for info in infos if info.observes_actions]
     threshold = target.pass_threshold
+    limit = target.response_char_limit or site.response_char_limit
     return {
         "target": {
             "id": target.slug,
@@ -78,7 +79,7 @@ def freeze(
             "demand_trust": target.demand_trust,
         },
         "pass_threshold": site.question_pass_threshold if threshold is None else threshold,
-        "response_char_limit": target.response_char_limit or site.response_char_limit,
+        "response_char_limit": limit,
         "time_limit": target.effective_time_limit(),
         "llm_timeout": site.llm_timeout,
         "retry": asdict(retry_policy(site)),
@@ -89,7 +90,7 @@ def freeze(
                 "config": judges[info.id].to_json(),
                 "dimension": info.dimension,
                 "model": judges[info.id].model,
-                "fingerprint": fingerprint(info, judges[info.id]),
+                "fingerprint": fingerprint(info, judges[info.id], limit),
                 "trust": UNVALIDATED,
             }
             for info in infos

@@ -273,3 +273,16 @@ def test_whatever_a_judge_replies_the_grade_is_a_score_in_range_or_an_error(llm_
     llm_server.reply = Reply(text=text)
     result = grade(llm_server)
     assert result.outcome == "errored" or 0.0 <= result.score <= 5.0
+
+
+def test_a_reading_that_raises_is_an_error_that_keeps_what_was_paid(llm_server: LLMServer):
+    grader = registry.get("relevance_grader").build()
+    grader.config = config(llm_server)
+
+    def refuse(raw: float) -> float:
+        raise ValueError("no such grade")
+
+    grader.interpret_score = refuse
+    result = grader.grade("?", "yes", {"response_char_limit": 10})
+    assert (result.outcome, result.reason) == ("errored", "ValueError: no such grade")
+    assert len(result.trace.attempts) == len(llm_server.requests) == 1
