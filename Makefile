@@ -65,10 +65,14 @@ $(INSPECT)/stamp: bench/requirements-inspect.txt
 bench: $(VENV)/site.stamp $(INSPECT)/stamp ## measures this project with its peers beside it
 	$(PY) bench/measure.py
 
+picture: $(VENV)/site.stamp ## draws docs/demo.svg from a run of the demo
+	@$(DEMO_ENV) $(PY) manage.py migrate --verbosity 0
+	@$(DEMO_ENV) $(PY) docs/make_picture.py
+
 wheel: $(VENV)/tests.stamp ## builds the wheel into dist/
 	$(PY) -m build --wheel --no-isolation
 
 clean: ## removes databases and caches, keeps the virtual environment
 	rm -rf var build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo serve test test-sqlite test-postgresql test-slow lint bench wheel clean
+.PHONY: help demo serve test test-sqlite test-postgresql test-slow lint bench picture wheel clean

@@ -180,7 +180,7 @@ class Conversation:
                 raise GradingCancelled("cancelled while the judge was asked") from error
             kind = error.kind.replace("_", " ")
             return self._errored(f"the judge's model failed: {kind}: {error.message}{before}")
-        except Exception as error:  # noqa: BLE001 - `interpret_score` of a subclass; what was paid is kept
+        except Exception as error:
             if not self.attempts:
                 raise
             logger.error("the judge %s raised\n%s", self.judge.id, readable_traceback())
