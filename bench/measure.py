@@ -129,6 +129,10 @@ def latency(questions: int, in_flight: int = 50, seconds: float = 0.2) -> dict:
         url = f"http://127.0.0.1:{port}/v1"
         ours = in_site(["judged", str(questions), str(PROCESSES), url], in_flight // PROCESSES, url)
         seen = stats(port)
+        loop = [sys.executable, str(ROOT / "bench" / "bare_loop.py"), url, str(questions), str(PROCESSES)]
+        bare = subprocess.run(
+            [*loop, str(in_flight // PROCESSES)], check=True, capture_output=True, text=True
+        )
     ideal = questions * 2 * seconds / in_flight
     return {
         "questions": questions,
@@ -136,6 +140,7 @@ def latency(questions: int, in_flight: int = 50, seconds: float = 0.2) -> dict:
         "ours_seconds": seen["seconds"],
         "ours_whole_seconds": ours["whole_seconds"],
         "ratio_to_ideal": seen["seconds"] / ideal,
+        "bare_ratio_to_ideal": float(bare.stdout) / ideal,
         "peak_in_flight": seen["peak"],
     }
 
