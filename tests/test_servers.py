@@ -24,8 +24,8 @@ sys.stdin.read()
 """
 
 
-def other_session(server: str) -> tuple[subprocess.Popen[str], Path]:
-    """A process with a session of its own, which lasts until its input ends, and the session's directory."""
+def other_session(server: str) -> tuple[subprocess.Popen[str], Path, str]:
+    """A process with a session of its own until its input ends, the session, and its server's address."""
     process = subprocess.Popen(
         [sys.executable, "-c", OTHER_SESSION.replace("{server}", server)],
         env={name: value for name, value in os.environ.items() if name != servers.SESSION},
@@ -35,20 +35,24 @@ def other_session(server: str) -> tuple[subprocess.Popen[str], Path]:
         text=True,
     )
     assert process.stdout is not None
-    directory, _, _ = process.stdout.readline().partition(" ")
-    return process, Path(directory)
+    directory, url = process.stdout.readline().split()
+    return process, Path(directory), url
 
 
-def processes_that_name(directory: Path) -> list[str]:
-    listed = subprocess.run(["ps", "-A", "-ww", "-o", "args="], capture_output=True, text=True, check=True)
-    return [line for line in listed.stdout.splitlines() if str(directory) in line]
+def process_of(url: str, directory: Path) -> int:
+    """The server's process id, as it tells it itself."""
+    if url.startswith("redis"):
+        return int(redis.Redis.from_url(url).info("server")["process_id"])
+    with psycopg.connect(url):
+        return int((directory / "postgresql" / "data" / "postmaster.pid").read_text().split()[0])
 
 
-def wait_until_gone(directory: Path) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
-    while (found := processes_that_name(directory)) or directory.exists():
-        assert time.monotonic() < until, f"{directory} or its processes remain: {found}"
-        time.sleep(0.1)
+def runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @pytest.mark.django_db
@@ -87,12 +91,16 @@ def test_a_new_database_has_the_name_that_was_asked_for(testrun_uid: str, worker
 )
 @pytest.mark.parametrize("kill", [False, True])
 def test_no_server_outlives_its_session(server: str, kill: bool):
-    process, directory = other_session(server)
-    assert processes_that_name(directory)
+    session, directory, url = other_session(server)
+    process = process_of(url, directory)
+    assert runs(process)
     if kill:
-        process.send_signal(signal.SIGKILL)
-    process.communicate()
-    wait_until_gone(directory)
+        session.send_signal(signal.SIGKILL)
+    session.communicate()
+    until = time.monotonic() + PATIENCE_SECONDS
+    while runs(process) or directory.exists():
+        assert time.monotonic() < until, f"process {process} runs: {runs(process)}; {directory} exists"
+        time.sleep(0.1)
 
 
 @pytest.mark.postgresql
