@@ -2,6 +2,7 @@
 
 import importlib
 import os
+from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
@@ -58,9 +59,8 @@ def _use_postgresql() -> None:
         settings = importlib.reload(importlib.import_module(name))
     django_settings.DATABASES = settings.DATABASES
     connections.settings = connections.configure_settings(settings.DATABASES)
-    for alias in connections:
-        if hasattr(connections._connections, alias):
-            del connections[alias]
+    for connection in connections.all(initialized_only=True):
+        del connections[connection.alias]
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -71,7 +71,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """On PostgreSQL, only what touches the database: the rest has run on SQLite already."""
     if config.getoption("--database") != "postgresql":
         return
-    touching, pure = [], []
+    touching: list[pytest.Item] = []
+    pure: list[pytest.Item] = []
     for item in items:
         (touching if _touches_the_database(item) else pure).append(item)
     items[:] = touching
@@ -87,7 +88,7 @@ def _touches_the_database(item: pytest.Item) -> bool:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node, error: object) -> None:
+def pytest_testnodedown(node: Any, error: object) -> None:
     """pytest-xdist tells nothing of what its workers deselected."""
     if "left_out" in getattr(node, "workeroutput", {}):
         node.config.stash[LEFT_OUT] = node.workeroutput["left_out"]

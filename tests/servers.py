@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
 SESSION = "AI_EVAL_TEST_SESSION"
@@ -221,7 +221,7 @@ def _package(name: str) -> Path:
     return Path(found.submodule_search_locations[0])
 
 
-def _as(user: pwd.struct_passwd | None) -> dict:
+def _as(user: pwd.struct_passwd | None) -> dict[str, Any]:
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
 
 
