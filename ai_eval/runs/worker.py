@@ -176,12 +176,18 @@ class Worker:
         Answering(self.spec, job, self.inbox.put, self.stopping.is_set).run()
 
     def _crashed(self, job: Job, error: BaseException) -> None:
-        asked = failed("provider_error", f"a fault of the engine: {described(error)}")
+        """A bug of ours ends the answer as missing: given back, it would come round again for ever."""
+        problem = f"a fault of the engine: {described(error)}"
+        events: list[Event] = []
         if job.asked is None:
-            job.asked = asked
-            self.inbox.put(AskedEvent(job, asked), EndedEvent(job))
-        else:
-            self.inbox.put(GivenBackEvent(job))
+            job.asked = failed("provider_error", problem)
+            events.append(AskedEvent(job, job.asked))
+        elif not job.asked.failure:
+            for info in self.spec.graders:
+                if info.id not in job.grades:
+                    job.grades[info.id] = errored(info.build(), problem)
+                    events.append(GradedEvent(job, job.grades[info.id]))
+        self.inbox.put(*events, EndedEvent(job))
 
     def _flush_is_due(self) -> bool:
         waiting = len(self.inbox) + len(self._unsaved)

@@ -1,5 +1,6 @@
 """Graders that do well, badly, and what no grader should."""
 
+import time
 from typing import Any
 
 from ai_eval.graders import Grader, GradeResult, register
@@ -87,3 +88,21 @@ class NeedsEnvironment(Grader):
     def grade(self, question: str, response: str, context: dict[str, Any]) -> GradeResult:
         taken = context["environment"].changes()["taken"]
         return self.result(5.0 if taken else 0.0, f"taken: {taken}")
+
+
+@register
+class Hangs(Grader):
+    id = "hangs_grader"
+    label = "Hangs"
+
+    def grade(self, question: str, response: str, context: dict[str, Any]) -> GradeResult:
+        time.sleep(60)
+        return self.result(5.0, "at last")
+
+
+@register
+class HangsInEnvironment(Hangs):
+    id = "hangs_in_environment_grader"
+    label = "Hangs while it looks at the environment"
+    observes_actions = True
+    needs_environment = True

@@ -142,3 +142,18 @@ class Borrower(DummyAgent):
         if question == "take, then the limit":
             return AgentReply("not finished", ended="limit")
         return "done"
+
+
+@register
+class AsksAModel(DummyAgent):
+    """Asks a model behind the address that the question gives."""
+
+    id = "asks_a_model"
+    label = "Asks a model"
+
+    def run(self, messages: list[dict[str, Any]], recorder: Recorder) -> str:
+        from ai_eval.llm import LLMRequest, RetryPolicy, complete
+
+        address = self.note(messages)
+        request = LLMRequest(model="openai/mock", api_base=address, messages=messages)
+        return complete(request, retry=RetryPolicy(max_retries=0)).text or ""

@@ -1,0 +1,135 @@
+"""What goes wrong beside the agent: graders that hang, a database that is away, bugs of our own."""
+
+import io
+
+import pytest
+from django.core.management import call_command
+from django.db import OperationalError
+
+from ai_eval.graders import registry
+from ai_eval.models import Grade, Run
+from ai_eval.runs import worker as worker_module
+from ai_eval.runs.answering import Answering
+from ai_eval.runs.launch import launch, prepare
+from ai_eval.runs.outcome import exit_code
+from ai_eval.runs.worker import Worker
+from tests.dummy.awkward_graders import AlwaysPass
+from tests.llm_server import LLMServer, failing
+from tests.runs.making import answers_of, make_target, run_target
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_grader_that_hangs_is_an_error_of_that_grade_and_the_next_ones_go_on():
+    run = run_target(
+        make_target(["one", "two"], graders=["contains_done", "hangs_grader", "always_pass"], time_limit=0.3)
+    )
+    for answer in answers_of(run).values():
+        grades = {grade.grader: (grade.outcome, grade.score) for grade in answer.grades.all()}
+        assert grades == {
+            "contains_done": ("scored", 5.0),
+            "hangs_grader": ("errored", None),
+            "always_pass": ("scored", 5.0),
+        }
+    reason = Grade.objects.filter(grader="hangs_grader").values_list("reason", flat=True)[0]
+    assert reason == "it took longer than its time limit of 0.3 s"
+
+
+def test_a_grader_that_hangs_in_the_environment_leaves_the_answer_missing_not_failed():
+    run = run_target(
+        make_target(
+            ["take"],
+            agent="borrower",
+            environment="shelf",
+            graders=["hangs_in_environment_grader"],
+            time_limit=0.3,
+        )
+    )
+    answer = answers_of(run)["q1"]
+    assert (answer.outcome, answer.score) == ("provider_error", None)
+    assert "hangs_in_environment_grader took too long" in answer.error
+    assert run.verdict == "undecided"
+
+
+def test_a_database_that_is_away_for_a_while_loses_nothing(monkeypatch):
+    failures = iter([True, False, True, True, False])
+    flush = worker_module.flush
+
+    def sometimes(*arguments):
+        if next(failures, False):
+            raise OperationalError("the database is away")
+        return flush(*arguments)
+
+    monkeypatch.setattr(worker_module, "flush", sometimes)
+    run = run_target(make_target([f"question {n}" for n in range(20)]))
+    assert (run.state, run.verdict) == ("complete", "passed")
+    assert Grade.objects.filter(answer__run=run).count() == 20
+
+
+def test_a_database_that_stays_away_ends_the_worker_with_its_error(monkeypatch):
+    def never(*arguments):
+        raise OperationalError("the database is away")
+
+    monkeypatch.setattr(worker_module, "flush", never)
+    monkeypatch.setattr(worker_module, "GIVE_UP_SECONDS", 0.5)
+    run = launch(prepare(make_target(["one"])))
+    with pytest.raises(OperationalError):
+        Worker(run.pk).run()
+    run.refresh_from_db()
+    assert run.state == "running"
+
+
+def test_a_bug_while_grading_ends_in_errored_grades_and_never_goes_round(monkeypatch):
+    def broken(self):
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(Answering, "grade_text", broken)
+    run = run_target(make_target(["one"], graders=["contains_done", "always_pass"]))
+    answer = answers_of(run)["q1"]
+    assert answer.outcome == "grade_error"
+    assert {grade.reason for grade in answer.grades.all()} == {
+        "a fault of the engine: ZeroDivisionError: ours"
+    }
+    assert run.verdict == "undecided"
+
+
+def test_a_bug_while_asking_leaves_the_answer_missing(monkeypatch):
+    def broken(self):
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(Answering, "ask", broken)
+    answer = answers_of(run_target(make_target(["one"])))["q1"]
+    assert (answer.outcome, answer.error) == (
+        "provider_error",
+        "a fault of the engine: ZeroDivisionError: ours",
+    )
+
+
+def test_an_agent_whose_own_provider_fails_is_missing_not_failed(llm_server: LLMServer):
+    llm_server.reply = failing(401)
+    answer = answers_of(run_target(make_target([llm_server.url], agent="asks_a_model")))["q1"]
+    assert (answer.outcome, answer.score) == ("provider_error", None)
+    assert answer.error.startswith("auth: ")
+
+
+def test_a_run_whose_grader_is_gone_by_the_time_it_is_worked_on_ends_in_error():
+    run = launch(prepare(make_target(["one"], graders=["always_pass"])))
+    registry.unregister(AlwaysPass)
+    try:
+        Worker(run.pk).run()
+    finally:
+        registry.register(AlwaysPass)
+    run.refresh_from_db()
+    assert (run.state, run.error) == ("error", "the grader always_pass is registered by no app any more")
+    assert exit_code(run) == 3
+
+
+def test_the_reaper_command_names_what_it_interrupted():
+    run = launch(prepare(make_target(["one"])))
+    Run.objects.filter(pk=run.pk).update(woken_at="2000-01-01T00:00:00Z")
+    out = io.StringIO()
+    call_command("ai_eval_reap", stdout=out)
+    assert f"Run {run.pk} is interrupted: `ai_eval_run --resume {run.pk}` goes on." in out.getvalue()
+    out = io.StringIO()
+    call_command("ai_eval_reap", stdout=out)
+    assert out.getvalue() == "No run is without a worker.\n"
