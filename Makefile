@@ -72,7 +72,7 @@ picture: $(VENV)/site.stamp ## draws docs/demo.svg from a run of the demo
 wheel: $(VENV)/tests.stamp ## builds the wheel into dist/
 	$(PY) -m build --wheel --no-isolation
 
-clean: ## removes databases and caches, keeps the virtual environment
-	rm -rf var build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean: ## removes the demo's database and all caches, keeps the virtual environment and the site's own data
+	rm -rf var/demo var/lint build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: help demo serve test test-sqlite test-postgresql test-slow lint bench picture wheel clean

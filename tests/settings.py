@@ -1,18 +1,17 @@
 """The reference site's settings, with the dummy app that uses every extension point."""
 
 import os
-import tempfile
+
+from tests import servers
 
 os.environ.setdefault("SECRET_KEY", "only-for-tests-and-nowhere-else-0123456789-abcdefghij-klmnopqrst")
 if "VAR_DIR" not in os.environ:
-    # Worker processes that a test starts inherit it.
-    os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="ai-eval-tests-")
+    # It goes with the session; worker processes that a test starts inherit it.
+    os.environ["VAR_DIR"] = str(servers.session() / f"var-{os.getpid()}")
 os.environ.setdefault("TLS", "0")
 
 if os.environ.get("AI_EVAL_TEST_DATABASE") == "postgresql" and "DATABASE_URL" not in os.environ:
-    from tests.servers import postgresql_url
-
-    os.environ["DATABASE_URL"] = postgresql_url()
+    os.environ["DATABASE_URL"] = servers.postgresql_url()
 
 from evalsite.settings import *  # noqa: F403
 
