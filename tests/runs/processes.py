@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -52,6 +53,35 @@ def workers(run: Run, count: int) -> Iterator[list[Popen[bytes]]]:
 def kill(process: Popen[bytes]) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def can_write() -> bool:
+    """Whether no process holds SQLite's one write lock for longer than a moment."""
+    if connection.vendor != "sqlite":
+        return True
+    probe = sqlite3.connect(connection.settings_dict["NAME"], timeout=1.0, isolation_level=None)
+    try:
+        probe.execute("BEGIN IMMEDIATE")
+        probe.execute("ROLLBACK")
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        probe.close()
+    return True
+
+
+def put_to_sleep(process: Popen[bytes]) -> None:
+    """Stop the process, outside a write where nobody could take its lock away.
+
+    On PostgreSQL the server ends such a transaction; SQLite's lock goes only with its process.
+    """
+    for _ in range(100):
+        process.send_signal(signal.SIGSTOP)
+        if can_write():
+            return
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.05)
+    raise AssertionError("the process is always in the middle of a write")
 
 
 def state_of(run: Run) -> str:

@@ -16,6 +16,7 @@ from tests.runs.processes import (
     asked_counts,
     database_url,
     kill,
+    put_to_sleep,
     state_of,
     stored,
     wait_until,
@@ -130,7 +131,7 @@ def test_a_worker_that_slept_past_its_lease_overwrites_nothing(log: Path):
     run = launch(prepare(slow_target()))
     with workers(run, 2) as (sleeper, _other):
         wait_until(lambda: stored(run) >= 5, "the first answers")
-        sleeper.send_signal(signal.SIGSTOP)
+        put_to_sleep(sleeper)
         wait_until(lambda: state_of(run) == "complete", "the other worker")
         before = result_of(Run.objects.get(pk=run.pk))
         sleeper.send_signal(signal.SIGCONT)
