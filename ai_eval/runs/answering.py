@@ -69,6 +69,8 @@ class Answering:
             self.grade_text()
             self.emit(EndedEvent(self.job))
         except GradingStopped:
+            if not self.should_stop():
+                raise  # nobody told it to stop: given back, it would come round again for ever
             self.emit(GivenBackEvent(self.job))
         finally:
             for connection in connections.all(initialized_only=True):

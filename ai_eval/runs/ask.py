@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from asgiref.sync import async_to_sync
+from django.utils.functional import Promise
 
 from ai_eval import agents
 from ai_eval.agents import AgentReply, Recorder
@@ -112,6 +113,8 @@ def read_reply(returned: object, recorder: Recorder) -> Asked:
     calls = told if recorded is None else recorded
     if reply.response is None:
         return failed("target_error", "the agent returned nothing (None)", tool_calls=calls, notes=notes)
+    if isinstance(reply.response, Promise):  # a lazy translation
+        reply = replace(reply, response=str(reply.response))
     if not isinstance(reply.response, str):
         kind = type(reply.response).__name__
         return failed(

@@ -27,7 +27,7 @@ class LoanAdmin(admin.ModelAdmin):
 
 @admin.register(Hold)
 class HoldAdmin(admin.ModelAdmin):
-    list_display = ["book", "patron", "status", "placed"]
+    list_display = ["book", "patron", "status", "position", "placed"]
     list_select_related = ["book", "patron"]
 
 

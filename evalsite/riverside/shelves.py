@@ -33,7 +33,7 @@ LOANS = [
     ("B-105", "R-1005", date(2026, 3, 4), 0),
     ("B-102", "R-1003", date(2026, 3, 9), 0),
 ]
-HOLDS = [("978-0-06-088328-7", "R-1002", date(2026, 2, 20))]
+HOLDS = [("978-0-06-088328-7", "R-1002", date(2026, 2, 20), 1)]
 FEES = [
     ("F-31", "R-1003", Decimal("2.50"), "returned five days late"),
     ("F-32", "R-1005", Decimal("12.00"), "a lost copy"),
@@ -54,7 +54,7 @@ def load_library() -> None:
     }
     for barcode, card, due, renewals in LOANS:
         Loan.objects.create(copy=copies[barcode], patron=patrons[card], due=due, renewals=renewals)
-    for isbn, card, placed in HOLDS:
-        Hold.objects.create(book=books[isbn], patron=patrons[card], placed=placed)
+    for isbn, card, placed, position in HOLDS:
+        Hold.objects.create(book=books[isbn], patron=patrons[card], placed=placed, position=position)
     for reference, card, amount, reason in FEES:
         Fee.objects.create(reference=reference, patron=patrons[card], amount=amount, reason=reason)

@@ -133,3 +133,35 @@ def test_the_reaper_command_names_what_it_interrupted():
     out = io.StringIO()
     call_command("ai_eval_reap", stdout=out)
     assert out.getvalue() == "No run is without a worker.\n"
+
+
+def test_a_grader_that_claims_to_be_stopped_does_not_make_the_answer_go_round(monkeypatch):
+    from ai_eval.graders.base import GradingStopped
+
+    def stopped(self, question, response, context):
+        raise GradingStopped("says who?")
+
+    monkeypatch.setattr(AlwaysPass, "grade", stopped)
+    answer = answers_of(run_target(make_target(["one"], graders=["always_pass"])))["q1"]
+    assert answer.outcome == "grade_error"
+
+
+def test_an_agent_that_claims_to_be_cancelled_does_not_make_the_answer_go_round(monkeypatch):
+    from ai_eval.llm import LLMError
+    from tests.dummy.eval_agents import Echo
+
+    def cancelled(self, messages, recorder):
+        raise LLMError("cancelled", "says who?")
+
+    monkeypatch.setattr(Echo, "run", cancelled)
+    answer = answers_of(run_target(make_target(["one"], agent="echo")))["q1"]
+    assert (answer.outcome, answer.score) == ("provider_error", None)
+
+
+def test_a_lazy_translation_is_text(monkeypatch):
+    from django.utils.translation import gettext_lazy
+
+    from tests.dummy.eval_agents import Echo
+
+    monkeypatch.setattr(Echo, "run", lambda self, messages, recorder: gettext_lazy("done"))
+    assert answers_of(run_target(make_target(["one"], agent="echo")))["q1"].response == "done"
