@@ -1,11 +1,16 @@
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from decimal import Decimal
 
 import pytest
+from django.db import IntegrityError, connection, transaction
 
 from evalsite.riverside import library
 from evalsite.riverside.library import LibraryError
-from evalsite.riverside.models import Fee, Hold, Loan, Patron
+from evalsite.riverside.models import Book, Copy, Fee, Hold, Loan, Patron
 from evalsite.riverside.shelves import load_library
+from tests.riverside.state import library_state
 
 pytestmark = pytest.mark.django_db
 
@@ -47,6 +52,45 @@ def test_a_hold_is_placed_once():
         library.place_hold("R-1002", "978-0-14-143954-9")
 
 
+def test_a_hold_stands_behind_those_who_wait_already():
+    library.place_hold("R-1001", "978-0-06-088328-7")
+    library.place_hold("R-1003", "978-0-06-088328-7")
+    waiting = Hold.objects.filter(book__isbn="978-0-06-088328-7").order_by("position")
+    assert list(waiting.values_list("position", "patron__card")) == [
+        (1, "R-1002"),
+        (2, "R-1001"),
+        (3, "R-1003"),
+    ]
+
+
+def test_a_hold_that_is_ready_is_not_placed_again():
+    Hold.objects.update(status=Hold.Status.READY, position=None)
+    with pytest.raises(LibraryError, match="already"):
+        library.place_hold("R-1002", "978-0-06-088328-7")
+
+
+def test_a_reader_who_has_the_book_does_not_wait_for_it():
+    with pytest.raises(LibraryError, match="has borrowed"):
+        library.place_hold("R-1004", "978-0-14-143954-9")
+    assert Hold.objects.count() == 1
+
+
+def test_a_hold_of_the_reader_who_has_the_book_stops_no_renewal():
+    Hold.objects.update(patron=Patron.objects.get(card="R-1005"))
+    assert "18 March" in library.renew_loan("R-1005", "B-105")
+
+
+def test_a_cancelled_hold_stops_no_renewal():
+    Hold.objects.update(status=Hold.Status.CANCELLED, position=None)
+    assert "18 March" in library.renew_loan("R-1005", "B-105")
+
+
+def test_a_returned_loan_is_not_renewed():
+    Loan.objects.filter(copy__barcode="B-104").update(returned=date(2026, 3, 1))
+    with pytest.raises(LibraryError, match="has not borrowed"):
+        library.renew_loan("R-1001", "B-104")
+
+
 def test_only_the_readers_own_open_fee_can_be_paid():
     library.pay_fee("R-1003", "F-31")
     assert set(Fee.objects.values_list("reference", "status")) == {("F-31", "paid"), ("F-32", "open")}
@@ -60,6 +104,19 @@ def test_an_address_is_changed_for_one_card():
     assert Patron.objects.get(card="R-1004").email == "dana.levi@example.net"
 
 
+@pytest.mark.parametrize("email", ["", "dana", "dana@", f"{'d' * 250}@example.net", "a@b.example\nBcc: x"])
+def test_what_is_no_address_is_refused(email: str):
+    with pytest.raises(LibraryError, match="is no e-mail address"):
+        library.change_email("R-1004", email)
+    assert Patron.objects.get(card="R-1004").email == "dana@example.org"
+
+
+def test_a_waived_fee_is_not_paid():
+    Fee.objects.filter(reference="F-31").update(status=Fee.Status.WAIVED)
+    with pytest.raises(LibraryError, match="waived already"):
+        library.pay_fee("R-1003", "F-31")
+
+
 def test_a_look_up_tells_how_many_copies_are_in():
     assert "1 of 2 copies are in" in library.find_book("The Left Hand of Darkness")
     with pytest.raises(LibraryError):
@@ -71,8 +128,86 @@ def test_an_unknown_card_is_told():
         library.change_email("R-9999", "x@example.org")
 
 
-def test_loading_again_restores_the_start_state():
-    before = list(Loan.objects.values_list("copy__barcode", "due", "renewals"))
+@pytest.mark.parametrize("title", ["", "  "])
+def test_a_look_up_without_a_title_finds_nothing(title: str):
+    with pytest.raises(LibraryError, match="no title"):
+        library.find_book(title)
+
+
+def test_a_look_up_that_fits_several_books_names_them():
+    with pytest.raises(LibraryError, match="One Hundred Years of Solitude or The Left Hand of Darkness"):
+        library.find_book("of")
+
+
+def test_a_change_moves_the_time_stamp():
+    before = Loan.objects.get(copy__barcode="B-104").updated_at
     library.renew_loan("R-1001", "B-104")
+    assert Loan.objects.get(copy__barcode="B-104").updated_at > before
+
+
+def test_the_database_itself_refuses_what_can_not_be():
+    copy, book, patron = Copy.objects.get(barcode="B-104"), Book.objects.all()[0], Patron.objects.all()[0]
+    day = library.TODAY
+    impossible = [
+        lambda: Loan.objects.create(copy=copy, patron=patron, due=day),
+        lambda: Fee.objects.create(reference="F-0", patron=patron, amount=Decimal(0), reason="none"),
+        lambda: Hold.objects.bulk_create(
+            [Hold(book=book, patron=patron, placed=day, position=place) for place in (7, 8)]
+        ),
+        lambda: Hold.objects.bulk_create(
+            [Hold(book=book, patron=each, placed=day, position=7) for each in Patron.objects.all()[:2]]
+        ),
+    ]
+    for attempt in impossible:
+        with pytest.raises(IntegrityError), transaction.atomic():
+            attempt()
+
+
+def test_loading_again_restores_the_start_state():
+    before = library_state()
+    library.renew_loan("R-1001", "B-104")
+    library.place_hold("R-1001", "978-0-441-47812-5")
+    library.pay_fee("R-1003", "F-31")
+    library.change_email("R-1004", "dana.levi@example.net")
+    Patron.objects.get(card="R-1002").delete()
+    assert library_state() != before
     load_library()
-    assert list(Loan.objects.values_list("copy__barcode", "due", "renewals")) == before
+    assert library_state() == before
+    load_library()
+    assert library_state() == before
+
+
+@pytest.fixture
+def desks() -> Iterator[ThreadPoolExecutor]:
+    """Threads with database connections of their own, which are closed with them."""
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+def in_a_thread(desks: ThreadPoolExecutor, calls: list[tuple]) -> list[str]:
+    """What each call gave, all at once; a refusal is `refused`."""
+
+    def one(function, *arguments: str) -> str:
+        try:
+            return function(*arguments)
+        except LibraryError:
+            return "refused"
+        finally:
+            connection.close()
+
+    return [future.result() for future in [desks.submit(one, *call) for call in calls]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_renewals_at_the_same_time_stop_at_the_second(desks: ThreadPoolExecutor):
+    told = in_a_thread(desks, [(library.renew_loan, "R-1001", "B-104")] * 8)
+    assert told.count("refused") == 6
+    assert Loan.objects.get(copy__barcode="B-104").renewals == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_holds_at_the_same_time_get_a_place_each(desks: ThreadPoolExecutor):
+    cards = ["R-1001", "R-1003", "R-1004"] * 2
+    told = in_a_thread(desks, [(library.place_hold, card, "978-0-06-088328-7") for card in cards])
+    assert told.count("refused") == 3
+    assert sorted(Hold.objects.values_list("position", flat=True)) == [1, 2, 3, 4]
