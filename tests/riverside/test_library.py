@@ -1,7 +1,7 @@
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from decimal import Decimal
+from threading import Barrier
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -177,37 +177,34 @@ def test_loading_again_restores_the_start_state():
     assert library_state() == before
 
 
-@pytest.fixture
-def desks() -> Iterator[ThreadPoolExecutor]:
-    """Threads with database connections of their own, which are closed with them."""
-    with ThreadPoolExecutor(4) as pool:
-        yield pool
-
-
-def in_a_thread(desks: ThreadPoolExecutor, calls: list[tuple]) -> list[str]:
-    """What each call gave, all at once; a refusal is `refused`."""
+def at_once(calls: list[tuple]) -> list[str]:
+    """What each call gave, in threads with connections of their own; a refusal is `refused`."""
+    ready = Barrier(len(calls))
 
     def one(function, *arguments: str) -> str:
         try:
+            connection.ensure_connection()
+            ready.wait()
             return function(*arguments)
         except LibraryError:
             return "refused"
         finally:
             connection.close()
 
-    return [future.result() for future in [desks.submit(one, *call) for call in calls]]
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [future.result() for future in [pool.submit(one, *call) for call in calls]]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_renewals_at_the_same_time_stop_at_the_second(desks: ThreadPoolExecutor):
-    told = in_a_thread(desks, [(library.renew_loan, "R-1001", "B-104")] * 8)
+def test_renewals_at_the_same_time_stop_at_the_second():
+    told = at_once([(library.renew_loan, "R-1001", "B-104")] * 8)
     assert told.count("refused") == 6
     assert Loan.objects.get(copy__barcode="B-104").renewals == 2
 
 
 @pytest.mark.django_db(transaction=True)
-def test_holds_at_the_same_time_get_a_place_each(desks: ThreadPoolExecutor):
+def test_holds_at_the_same_time_get_a_place_each():
     cards = ["R-1001", "R-1003", "R-1004"] * 2
-    told = in_a_thread(desks, [(library.place_hold, card, "978-0-06-088328-7") for card in cards])
+    told = at_once([(library.place_hold, card, "978-0-06-088328-7") for card in cards])
     assert told.count("refused") == 3
     assert sorted(Hold.objects.values_list("position", flat=True)) == [1, 2, 3, 4]
