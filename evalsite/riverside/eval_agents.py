@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ai_eval.agents import Agent, AgentReply, Recorder, register
+from ai_eval.conf import site_settings
+from ai_eval.llm import LLMError, LLMReply, LLMRequest, RetryPolicy, complete
+from ai_eval.llm_types import total, total_cost
 from evalsite.riverside import library
 from evalsite.riverside.library import LibraryError
 
@@ -139,36 +142,54 @@ class ModelDriven(Agent):
     def run(self, messages: list[dict[str, Any]], recorder: Recorder) -> AgentReply:
         tools = {name: recorder.tool(function) for name, function in self.tools.items()}
         conversation = [{"role": "system", "content": self.system_prompt}, *messages]
-        usage = {"prompt_tokens": 0, "completion_tokens": 0}
+        replies: list[LLMReply] = []
         for _ in range(self.max_steps):
             reply = self.ask(conversation)
-            usage["prompt_tokens"] += reply.prompt_tokens or 0
-            usage["completion_tokens"] += reply.completion_tokens or 0
+            replies.append(reply)
             if not reply.tool_calls:
-                return AgentReply(reply.text or "", usage=usage)
+                return AgentReply(reply.text or "", usage=usage_of(replies))
             conversation.append(reply.message)
-            conversation += [self.call(tools, each) for each in reply.tool_calls]
-        return AgentReply("I could not finish this.", usage=usage, ended="limit")
+            for call in reply.tool_calls:
+                told = outcome(tools, call["function"]["name"], call["function"]["arguments"])
+                conversation.append({"role": "tool", "tool_call_id": call["id"], "content": told})
+        return AgentReply("I could not finish this.", usage=usage_of(replies), ended="limit")
 
     @staticmethod
-    def ask(conversation: list[dict[str, Any]]) -> Any:
-        from ai_eval.llm import LLMRequest, RetryPolicy, complete
-
+    def ask(conversation: list[dict[str, Any]]) -> LLMReply:
+        """The model's next turn. LLMError, which is nothing the agent did, when there is none."""
+        model = os.environ.get("RIVERSIDE_MODEL", "")
+        if not model:
+            raise LLMError("bad_request", "RIVERSIDE_MODEL is not set: it names the model to ask")
         request = LLMRequest(
-            model=os.environ["RIVERSIDE_MODEL"],
+            model=model,
             api_base=os.environ.get("RIVERSIDE_API_BASE", ""),
             messages=conversation,
-            parameters={"tools": FUNCTIONS, "temperature": 0},
+            parameters={"tools": FUNCTIONS},
         )
-        return complete(request, retry=RetryPolicy(base_delay=1.0))
+        return complete(request, retry=RetryPolicy(base_delay=1.0), key_hosts=site_settings().key_hosts)
 
-    @staticmethod
-    def call(tools: Tools, call: dict[str, Any]) -> dict[str, Any]:
-        """The message that tells the model what its call gave."""
-        function = call["function"]
-        try:
-            result = tools[function["name"]](**json.loads(function["arguments"] or "{}"))
-        except (LibraryError, KeyError, TypeError, ValueError) as error:
-            # The model chose the name and the arguments: what is wrong with them is told to it.
-            result = f"refused: {error}"
-        return {"role": "tool", "tool_call_id": call["id"], "content": result}
+
+def outcome(tools: Tools, name: str, arguments: str) -> str:
+    """What a call of the model gave. The model chose its name and arguments, so it is told what is wrong."""
+    if name not in tools:
+        return f"refused: there is no tool {name}"
+    try:
+        given = json.loads(arguments or "{}")
+    except ValueError:
+        given = None
+    if not isinstance(given, dict) or set(given) != set(ARGUMENTS[name]):
+        return f"refused: {name} takes a JSON object with {' and '.join(ARGUMENTS[name])}"
+    try:
+        return tools[name](**{key: str(value) for key, value in given.items()})
+    except LibraryError as error:
+        return f"refused: {error}"
+
+
+def usage_of(replies: list[LLMReply]) -> dict[str, Any]:
+    """Tokens and cost of all turns; what nobody told stays unknown."""
+    attempts = [attempt for reply in replies for attempt in reply.attempts]
+    return {
+        "prompt_tokens": total([reply.prompt_tokens for reply in replies]),
+        "completion_tokens": total([reply.completion_tokens for reply in replies]),
+        "cost": total_cost(attempts),
+    }
