@@ -1,23 +1,26 @@
 """`manage.py riverside_demo`: the main job, on a library that the demo brings along."""
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Max
 
 from ai_eval.conf import site_settings
 from ai_eval.configuration.importing import import_configuration
 from ai_eval.datasets.files import read_document
+from ai_eval.errors import EvalError
 from ai_eval.models import Answer, Run, Target
 from ai_eval.runs.document import verdict_of
+from ai_eval.runs.outcome import EXIT_CANCELLED
 from ai_eval.runs.verdict import Coverage
 from evalsite.riverside.shelves import load_library
 
 CONFIGURATION = Path(__file__).resolve().parents[2] / "data" / "riverside-config.yaml"
 EXPECTED = {"riverside_doer": "passed", "riverside_talker": "failed"}
+MODEL_DRIVEN = "riverside_model"
 JUDGE = "fact_match_grader"
 
 
@@ -28,41 +31,46 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        import_configuration([(CONFIGURATION.name, read_document(CONFIGURATION))])
+        try:
+            import_configuration([(CONFIGURATION.name, read_document(CONFIGURATION))])
+        except EvalError as error:
+            raise CommandError(str(error)) from error
         self.stdout.write("Six readers ask the help desk of the Riverside library for something.\n\n")
-        runs = [run for slugs in self.examinations() for run in self.examine(slugs)]
-        self.compare(runs[: len(EXPECTED)])
-        wrong = [run for run in runs if EXPECTED.get(run.target_slug, run.verdict) != run.verdict]
-        for run in wrong:
-            expected = EXPECTED[run.target_slug]
-            self.stderr.write(f"{run.target_slug} should have {expected}, its verdict is {run.verdict}")
-        if wrong:
-            sys.exit(1)
+        runs = {slug: self.examine(slug) for slug in self.targets()}
+        examined = [run for slug in EXPECTED if (run := runs[slug]) is not None]
+        if len(examined) == len(EXPECTED):
+            self.compare(examined)
+        problems = [
+            f"{slug} should have {EXPECTED.get(slug, 'a verdict')}, {told}"
+            for slug, run in runs.items()
+            if (told := unexpected(slug, run))
+        ]
+        if problems:
+            raise CommandError("\n".join(problems))
 
-    def examinations(self) -> list[list[str]]:
-        """Both scripted help desks in one go, then the one driven by a model where one is named."""
+    def targets(self) -> list[str]:
+        """Both scripted help desks, then the one driven by a model where one is named."""
         if site_settings().judge_model:
             for target in Target.objects.filter(slug__startswith="riverside_"):
                 Target.objects.filter(pk=target.pk).update(graders=[*target.graders, JUDGE])
         if not os.environ.get("RIVERSIDE_MODEL"):
-            return [list(EXPECTED)]
-        Target.objects.filter(slug="riverside_model").update(enabled=True)
-        return [list(EXPECTED), ["riverside_model"]]
+            return list(EXPECTED)
+        Target.objects.filter(slug=MODEL_DRIVEN).update(enabled=True)
+        return [*EXPECTED, MODEL_DRIVEN]
 
-    def examine(self, slugs: list[str]) -> list[Run]:
-        """A run of each target, beginning with a library in its start state.
-
-        The one that only talks comes after the one that acts and leaves the library as it finds it.
-        """
+    def examine(self, slug: str) -> Run | None:
+        """A run of the target on a library in its start state; None when it came to no verdict."""
         load_library()
+        last = Run.objects.aggregate(last=Max("pk"))["last"] or 0
         try:
-            call_command("ai_eval_run", *slugs, stdout=self.stdout._out, stderr=self.stderr._out)
+            call_command("ai_eval_run", slug, stdout=self.stdout._out, stderr=self.stderr._out)
         except SystemExit as exit:
-            # 0, 1 and 3 are verdicts, which the stored run tells; else there may be no run.
-            if exit.code not in (1, 3):
+            # Any other code is a verdict, which the run tells, or a problem that is written already.
+            if exit.code == EXIT_CANCELLED:
                 raise
         self.stdout.write("")
-        return [Run.objects.filter(target_slug=slug).latest("pk") for slug in slugs]
+        # A run of an earlier demo says nothing about this one.
+        return Run.objects.filter(target_slug=slug, pk__gt=last).exclude(verdict="").first()
 
     def compare(self, runs: list[Run]) -> None:
         """What both said, what both did, and which grader could tell, all from what is stored."""
@@ -85,6 +93,13 @@ class Command(BaseCommand):
                 f"\n{', '.join(fooled)} alone can't tell the two apart, since they write alike. What was "
                 "done stands in the tool-call record, and the grader that reads it is required to pass."
             )
+
+
+def unexpected(slug: str, run: Run | None) -> str:
+    """What is wrong with the outcome of a target; empty when it is as expected."""
+    if run is None:
+        return "it came to none"
+    return f"its verdict is {run.verdict}" if EXPECTED.get(slug, run.verdict) != run.verdict else ""
 
 
 def called(answer: Answer) -> str:
