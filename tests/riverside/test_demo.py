@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.migrations.executor import MigrationExecutor
 
 from ai_eval.errors import ConfigurationError
 from ai_eval.management.commands import ai_eval_run
@@ -100,6 +101,12 @@ def test_an_earlier_demo_says_nothing_about_one_in_which_nothing_ran(monkeypatch
     ]
     assert "nothing can run today" in out.getvalue()
     assert "6 of 6" not in out.getvalue()
+
+
+def test_a_database_that_is_not_migrated_is_told_without_a_traceback(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(MigrationExecutor, "migration_plan", lambda *args: ["one that is missing"])
+    with pytest.raises(CommandError, match="the database is not migrated"):
+        demo()
 
 
 def test_an_interrupted_demo_ends_as_interrupted(monkeypatch: pytest.MonkeyPatch):

@@ -12,6 +12,7 @@ from ai_eval.conf import site_settings
 from ai_eval.configuration.importing import import_configuration
 from ai_eval.datasets.files import read_document
 from ai_eval.errors import EvalError
+from ai_eval.management.site import check_site
 from ai_eval.models import Answer, Run, Target
 from ai_eval.runs.document import verdict_of
 from ai_eval.runs.outcome import EXIT_CANCELLED
@@ -32,6 +33,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
+            check_site(self)
             import_configuration([(CONFIGURATION.name, read_document(CONFIGURATION))])
         except EvalError as error:
             raise CommandError(str(error)) from error
