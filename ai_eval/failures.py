@@ -27,7 +27,7 @@ def described(error: BaseException) -> str:
     name = type(error).__name__
     try:
         message = str(error)
-    except Exception as worse:  # noqa: BLE001 - an exception of foreign code that can't tell its own message
+    except BaseException as worse:  # noqa: BLE001 - an exception of foreign code that can't tell its own message
         message = f"(its message can't be read: {type(worse).__name__})"
     message = readable(message)
     return f"{name}: {message}" if message else name

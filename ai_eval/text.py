@@ -29,8 +29,11 @@ def clean_json(value: Any) -> Any:
     """
     if isinstance(value, str):
         return clean_text(value)
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, int):
+        # Beyond 64 bits databases differ, and Python itself refuses to write very long numbers.
+        return value if value.bit_length() < 64 else f"an integer of {value.bit_length()} bits"
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
     if isinstance(value, dict):

@@ -144,11 +144,14 @@ def checked(grader: Grader, result: object) -> GradeResult:
     """What a grader returned, as a result that can be stored; anything unfit becomes its error."""
     if not isinstance(result, GradeResult):
         return errored(grader, f"returned {type(result).__name__} instead of a GradeResult")
+    bounds = readable_score(result.min_score), readable_score(result.max_score)
+    if bounds[0] is None or bounds[1] is None:
+        scale = f"{result.min_score!r} to {result.max_score!r}"
+        return errored(grader, f"returned a result on the scale {scale}: {result.reason}")
     if result.error or result.score is None:
         return replace(result, grader=grader.id, score=None, reason=clean_text(str(result.reason)))
     number = readable_score(result.score)
-    bounds = readable_score(result.min_score), readable_score(result.max_score)
-    if number is None or bounds[0] is None or bounds[1] is None or not bounds[0] <= number <= bounds[1]:
+    if number is None or not bounds[0] <= number <= bounds[1]:
         return errored(
             grader,
             f"returned the score {result.score!r} on the scale {result.min_score!r} to {result.max_score!r}",

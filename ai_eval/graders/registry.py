@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ai_eval.conf import site_settings
-from ai_eval.graders.base import AnyGrader, Grader
+from ai_eval.graders.base import AnyGrader, Grader, GradeResult
 from ai_eval.graders.scale import describe_scale
 
 CORRECTABLE = (
@@ -47,6 +47,10 @@ class GraderInfo:
     def dimension(self) -> str:
         """What gold labels and validations of a judge key on; empty for other graders."""
         return str(getattr(self.grader, "dimension", "")) if self.llm else ""
+
+    def error(self, reason: str) -> GradeResult:
+        """The error of this grade, without building the grader: it may be what is broken."""
+        return GradeResult(self.id, None, self.min_score, self.max_score, reason, error=True)
 
     def build(self) -> Grader:
         """A fresh instance that knows the corrections."""

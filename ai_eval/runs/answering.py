@@ -5,12 +5,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from django.db import connections
+from django.db import DatabaseError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from ai_eval import environments
 from ai_eval.failures import described, readable_traceback
 from ai_eval.graders import Grader, GradeResult, GraderInfo
-from ai_eval.graders.base import GradingStopped, errored
+from ai_eval.graders.base import GradingStopped
 from ai_eval.graders.context import ABSENT, build_context, question_text
 from ai_eval.graders.execution import run_grader
 from ai_eval.graders.judge import LLMJudge
@@ -34,6 +35,30 @@ STATE_IS_GONE = "the state that this answer left behind is gone, it can't be gra
 
 class Abandoned(Exception):
     """The job was taken from this thread: nothing that it still does counts."""
+
+
+def leave_connections_clean() -> None:
+    """Nothing that an agent or a grader left open may reach the next answer of this thread.
+
+    A transaction that was begun and never ended is thrown away with its connection: Django's own
+    `close` would leave a connection that can't be used again.
+    """
+    for connection in connections.all(initialized_only=True):
+        if connection.in_atomic_block:
+            logger.warning("a transaction was left open and is rolled back")
+            close_raw(connection)
+            del connections[connection.alias]
+        else:
+            connection.close_if_unusable_or_obsolete()
+
+
+def close_raw(connection: BaseDatabaseWrapper) -> None:
+    """Close the driver's connection, from whichever thread; what was not committed is rolled back."""
+    if connection.connection is not None:
+        try:
+            connection.connection.close()
+        except DatabaseError:
+            logger.warning("a connection could not be closed\n%s", readable_traceback())
 
 
 class Answering:
@@ -63,6 +88,7 @@ class Answering:
     def run(self) -> None:
         """To the end, or until told to stop: then what is not done waits again."""
         try:
+            self.job.connections = connections.all()
             if self.job.asked is None:
                 self.stop_if_told()
                 self.ask()
@@ -73,19 +99,18 @@ class Answering:
                 raise  # nobody told it to stop: given back, it would come round again for ever
             self.emit(GivenBackEvent(self.job))
         finally:
-            for connection in connections.all(initialized_only=True):
-                connection.close_if_unusable_or_obsolete()
+            leave_connections_clean()
 
     def stop_if_told(self) -> None:
         if self.should_stop():
             raise GradingStopped("the run was stopped")
 
     def ask(self) -> None:
-        self.job.begin("ask", self.spec.time_limit)
+        self.job.begin("ask", self.spec.ask_limit)
         if self.spec.mode == "agent" and self.spec.environment:
             events = self.ask_in_environment()
         else:
-            events = [AskedEvent(self.job, ask(self.spec, self.row, self.should_stop))]
+            events = [AskedEvent(self.job, ask(self.spec, self.row, self.should_stop, self.job.recorder))]
         self.emit(*events)
 
     def ask_in_environment(self) -> list[Event]:
@@ -98,14 +123,19 @@ class Answering:
         asked: Asked | None = None
         results: list[GradeResult] = []
         try:
+            self.job.begin("environment", self.spec.time_limit)
             with environment().open(row) as session:
-                asked = ask(self.spec, self.row, self.should_stop)
+                self.job.begin("ask", self.spec.ask_limit)
+                asked = ask(self.spec, self.row, self.should_stop, self.job.recorder)
+                self.job.inside = asked
+                self.job.begin("environment", self.spec.time_limit)
                 if asked.failure != "provider_error":
                     results = [
                         self.grade(info, asked, session)
                         for info in self.spec.graders
                         if info.needs_environment
                     ]
+                    self.job.begin("environment", self.spec.time_limit)
                     asked = replace(asked, changes=clean_json(session.changes()))
         except GradingStopped:
             raise
@@ -126,10 +156,7 @@ class Answering:
             if asked.failure == "provider_error":
                 continue
             self.stop_if_told()
-            if info.needs_environment:
-                result = errored(info.build(), STATE_IS_GONE)
-            else:
-                result = self.grade(info, asked, None)
+            result = info.error(STATE_IS_GONE) if info.needs_environment else self.grade(info, asked, None)
             self.emit(GradedEvent(self.job, result))
 
     def grade(self, info: GraderInfo, asked: Asked, session: Any) -> GradeResult:

@@ -13,7 +13,7 @@ from ai_eval import agents
 from ai_eval.agents import AgentReply, Recorder
 from ai_eval.agents.records import read_record
 from ai_eval.failures import described, readable
-from ai_eval.graders.base import GradingStopped
+from ai_eval.graders.base import GradingStopped, readable_score
 from ai_eval.graders.context import question_messages
 from ai_eval.llm import LLMError, LLMRequest, complete
 from ai_eval.runs.jobs import Asked
@@ -28,10 +28,10 @@ def failed(failure: str, error: str, **known: Any) -> Asked:
     return Asked(failure=failure, error=readable(error), **known)
 
 
-def ask(spec: RunSpec, row: Mapping[str, Any], should_stop: Callable[[], bool]) -> Asked:
+def ask(spec: RunSpec, row: Mapping[str, Any], should_stop: Callable[[], bool], recorder: Recorder) -> Asked:
     """Put the question to the run's system under test. GradingStopped when told to stop meanwhile."""
     begun = time.monotonic()
-    asked = ask_agent(spec, row) if spec.mode == "agent" else ask_model(spec, row, should_stop)
+    asked = ask_agent(spec, row, recorder) if spec.mode == "agent" else ask_model(spec, row, should_stop)
     return replace(asked, seconds=time.monotonic() - begun)
 
 
@@ -76,12 +76,11 @@ def ask_model(spec: RunSpec, row: Mapping[str, Any], should_stop: Callable[[], b
     )
 
 
-def ask_agent(spec: RunSpec, row: Mapping[str, Any]) -> Asked:
+def ask_agent(spec: RunSpec, row: Mapping[str, Any], recorder: Recorder) -> Asked:
     """Agent mode: a fresh agent runs in this thread. Raising is its own failure."""
     agent_class = agents.registry.get(spec.agent)
     if agent_class is None:
         return failed("provider_error", f"the agent {spec.agent} is registered by no app any more")
-    recorder = Recorder()
     messages = [dict(message) for message in question_messages(row)]
     try:
         agent = agent_class()
@@ -89,12 +88,12 @@ def ask_agent(spec: RunSpec, row: Mapping[str, Any]) -> Asked:
             returned = async_to_sync(agent.run)(messages, recorder)
         else:
             returned = agent.run(messages, recorder)
+        return read_reply(returned, recorder)
     except LLMError as error:
         # What an agent asks through our own door failed there: the provider's fault, as in chat mode.
         return provider_failure(error, tool_calls=recorder.calls)
     except BaseException as error:  # noqa: BLE001 - SystemExit too: however it ends, it is the agent's end
         return failed("target_error", f"the agent raised {described(error)}", tool_calls=recorder.calls)
-    return read_reply(returned, recorder)
 
 
 def read_reply(returned: object, recorder: Recorder) -> Asked:
@@ -124,7 +123,7 @@ def read_reply(returned: object, recorder: Recorder) -> Asked:
         return failed(
             "target_error", f"the agent ended with {reply.ended!r}, not done or limit", tool_calls=calls
         )
-    usage = reply.usage or {}
+    usage = _usage(reply.usage)
     asked = Asked(
         response=clean_text(reply.response),
         tool_calls=calls,
@@ -140,10 +139,18 @@ def read_reply(returned: object, recorder: Recorder) -> Asked:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """A number of tokens that a database can hold."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
 
 
 def _amount(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if 0 <= value < float("inf") else None
+    """Dollars, as a finite number."""
+    number = readable_score(value)
+    return number if number is not None and number >= 0 else None
+
+
+def _usage(given: object) -> Mapping[str, Any]:
+    """What an agent tells of its tokens: a mapping, or an object of its client's library."""
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    return {name: getattr(given, name, None) for name in ("prompt_tokens", "completion_tokens", "cost")}

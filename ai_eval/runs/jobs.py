@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from ai_eval.agents import Recorder
 from ai_eval.graders import GradeResult, JudgeTrace
 from ai_eval.models import Grade
 from ai_eval.runs.claims import Claim
@@ -57,6 +60,11 @@ class Job:
     deadline: float = float("inf")
     """Monotonic time at which the present phase has taken too long."""
     abandoned: bool = False
+    recorder: Recorder = field(default_factory=Recorder)
+    inside: Asked | None = None
+    """What the agent gave while its environment is still open: not stored yet."""
+    connections: Sequence[BaseDatabaseWrapper] = ()
+    """The database connections of the thread that works on it."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property

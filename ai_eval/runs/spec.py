@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ai_eval import agents, environments
+from ai_eval.conf import site_settings
 from ai_eval.errors import ConfigurationError
 from ai_eval.graders import GraderInfo, registry
 from ai_eval.graders.judge import JudgeConfig
@@ -35,6 +37,12 @@ class RunSpec:
     key_hosts: tuple[str, ...]
     llm_timeout: float
 
+    @property
+    def ask_limit(self) -> float:
+        """Seconds that asking may take. Waiting for its turn is no part of a model's own time."""
+        waiting = self.retry.delay_between_calls * site_settings().concurrency
+        return self.time_limit if self.mode == "agent" else self.time_limit + 2 * waiting
+
     def grade_limit(self, info: GraderInfo) -> float:
         """Seconds that one grader may take for one answer."""
         judge = self.judges.get(info.id)
@@ -42,7 +50,8 @@ class RunSpec:
             return self.time_limit
         # A judge asks at most twice, and each asking is repeated and waits as its policy says.
         tries = judge.retry.max_retries + 1
-        return 2 * tries * (judge.timeout + judge.retry.max_delay)
+        waiting = judge.retry.delay_between_calls * site_settings().concurrency
+        return 2 * tries * (judge.timeout + judge.retry.max_delay + 2 * waiting)
 
 
 def rules_of(snapshot: Mapping[str, Any]) -> Rules:
@@ -67,6 +76,10 @@ def read_spec(run: Run) -> RunSpec:
     gone = registry.missing(target["graders"])
     if gone:
         raise ConfigurationError([f"the grader {id} is registered by no app any more" for id in gone])
+    if target["mode"] == "agent" and agents.registry.get(target["agent"]) is None:
+        raise ConfigurationError(f"the agent {target['agent']} is registered by no app any more")
+    if target["environment"] and environments.registry.get(target["environment"]) is None:
+        raise ConfigurationError(f"the environment {target['environment']} is registered by no app any more")
     infos = [registry.get(id) for id in target["graders"]]
     return RunSpec(
         run_id=run.pk,

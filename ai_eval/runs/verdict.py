@@ -189,6 +189,8 @@ def grader_coverage(answers: Sequence[AnswerFacts], rules: Rules) -> list[Covera
 
 
 def _has_missing(answer: AnswerFacts) -> bool:
+    if answer.outcome == "target_error":
+        return False  # its own failure is known, whatever a grader could still see of it
     return answer.outcome in ("provider_error", "grade_error", "") or any(
         grade.missing for grade in answer.grades
     )
@@ -208,9 +210,10 @@ def _doubts(
             f"more than the allowed share of {rules.max_error_rate:g}"
         )
     for each in coverage:
-        if each.grader in rules.action_observing and each.scored == 0:
+        if each.scored == 0 and (each.grader in rules.action_observing or each.grader in rules.required):
+            role = "observes actions" if each.grader in rules.action_observing else "is required"
             doubts.append(
-                f"{each.grader} observes actions and scored nothing "
+                f"{each.grader} {role} and scored nothing "
                 f"(skipped {each.skipped}, errored {each.errored} of {each.graded})"
             )
     if rules.demand_trust:

@@ -14,17 +14,16 @@ from django.db import InterfaceError, OperationalError, connection
 
 from ai_eval.conf import SiteSettings, site_settings
 from ai_eval.errors import EvalError
-from ai_eval.failures import described
-from ai_eval.graders.base import errored
+from ai_eval.failures import described, readable_traceback
 from ai_eval.models import Run
 from ai_eval.runs import claims
-from ai_eval.runs.answering import Answering
+from ai_eval.runs.answering import Answering, close_raw
 from ai_eval.runs.ask import failed
 from ai_eval.runs.finish import announce, end_in_error, finish_if_done, start_if_pending
 from ai_eval.runs.jobs import AskedEvent, EndedEvent, Event, GivenBackEvent, GradedEvent, Job
 from ai_eval.runs.pool import Pool
 from ai_eval.runs.spec import RunSpec, read_spec
-from ai_eval.runs.writer import Inbox, flush
+from ai_eval.runs.writer import Inbox, flush, store_apart
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +63,7 @@ class Worker:
         self._unsaved: list[Event] = []
         self._alone = False
         self._new_connection = True
+        self._crashing = False
         self._failing_since: float | None = None
         self._depth = self._ahead()
         self._last_batch = 0
@@ -92,6 +92,9 @@ class Worker:
             while self._step_in_spite_of_the_database():
                 if on_step is not None:
                     on_step()
+        except BaseException:
+            self._crashing = True  # what it had begun counts as started: it may be what crashes
+            raise
         finally:
             self.drain()
         if finish_if_done(self.run_id):
@@ -185,7 +188,7 @@ class Worker:
         elif not job.asked.failure:
             for info in self.spec.graders:
                 if info.id not in job.grades:
-                    job.grades[info.id] = errored(info.build(), problem)
+                    job.grades[info.id] = info.error(problem)
                     events.append(GradedEvent(job, job.grades[info.id]))
         self.inbox.put(*events, EndedEvent(job))
 
@@ -206,6 +209,10 @@ class Worker:
             self._unsaved = events
             self._backlog.extendleft(reversed(starting))
             raise
+        except Exception:  # noqa: BLE001 - something that came can't be stored: found answer by answer
+            logger.error("run %s: storing failed\n%s", self.run_id, readable_traceback())
+            store_apart(events, self.spec.rules)
+            begun = flush([], starting, self.spec.rules)
         self._unsaved = []
         for event in events:
             if isinstance(event, EndedEvent | GivenBackEvent):
@@ -225,29 +232,37 @@ class Worker:
             if not job.overdue() or not self.pool.abandon(job):
                 continue
             logger.warning("answer %s: %s took too long and was left behind", job.answer_id, job.phase)
+            for each in job.connections:
+                # An open transaction of a thread that hangs would keep everybody else from writing.
+                close_raw(each)
             next_job = job.continued()
             self._held[job.answer_id] = next_job
             if next_job.asked is None:
-                self._ask_took_too_long(next_job, job.phase)
+                self._ask_took_too_long(next_job, job)
             else:
                 self._grade_took_too_long(next_job, job.phase)
             self.pool.submit(next_job)
 
-    def _ask_took_too_long(self, job: Job, phase: str) -> None:
-        limit = self.spec.time_limit
-        failure, problem = "target_error", f"it took longer than the time limit of {limit:g} s"
-        if phase != "ask":
-            # The agent had ended; a grader hangs that keeps its environment open.
-            failure, problem = "provider_error", f"{phase} took too long inside the environment"
-        elif self.spec.mode != "agent":
-            failure = "provider_error"
-        job.asked = failed(failure, problem, seconds=limit)
+    def _ask_took_too_long(self, job: Job, hung: Job) -> None:
+        """The agent's failure, unless it had ended and something else hangs round it."""
+        limit = self.spec.ask_limit
+        problem = f"it took longer than the time limit of {limit:g} s"
+        calls = hung.recorder.calls
+        if hung.phase == "ask":
+            failure = "target_error" if self.spec.mode == "agent" else "provider_error"
+            job.asked = failed(failure, problem, seconds=limit, tool_calls=calls)
+        elif hung.phase == "environment" or hung.inside is None:
+            job.asked = failed("provider_error", f"the environment: {problem}", tool_calls=calls)
+        else:
+            job.asked = hung.inside
         self.inbox.put(AskedEvent(job, job.asked))
+        if job.asked is hung.inside:
+            self._grade_took_too_long(job, hung.phase)
 
     def _grade_took_too_long(self, job: Job, phase: str) -> None:
         info = next(info for info in self.spec.graders if info.id == phase)
         limit = self.spec.grade_limit(info)
-        result = errored(info.build(), f"it took longer than its time limit of {limit:g} s")
+        result = info.error(f"it took longer than its time limit of {limit:g} s")
         job.grades[phase] = result
         self.inbox.put(GradedEvent(job, result))
 
@@ -301,4 +316,4 @@ class Worker:
             claims.give_back(unstarted, started=False)
         left = {pk: job.token for pk, job in self._held.items() if pk not in unstarted}
         if left:
-            claims.give_back(left, started=True)
+            claims.give_back(left, started=not self._crashing)

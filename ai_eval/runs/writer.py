@@ -1,12 +1,14 @@
 """The one place that stores what workers find out. It writes only what is still held."""
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 
+from ai_eval.failures import readable_traceback
 from ai_eval.graders import GradeResult
 from ai_eval.graders.scale import composite
 from ai_eval.llm_types import Attempt, total, total_cost
@@ -42,6 +44,9 @@ ASKED_FIELDS = (
     "changes",
     "notes",
 )
+logger = logging.getLogger(__name__)
+
+MODEL_LENGTH = 200
 ENDED_FIELDS = ("outcome", "score", "passed", "failed_required", "degraded")
 
 
@@ -78,7 +83,7 @@ def asked_values(asked: Asked) -> list[Any]:
         asked.failure,
         asked.error,
         asked.seconds,
-        asked.model,
+        asked.model[:MODEL_LENGTH],
         clean_json(list(asked.attempts)),
         asked.prompt_tokens,
         asked.completion_tokens,
@@ -104,7 +109,7 @@ def grade_row(answer_id: int, result: GradeResult) -> Grade:
         details=clean_json(dict(result.details)),
     )
     if trace is not None:
-        row.model = trace.model
+        row.model = trace.model[:MODEL_LENGTH]
         row.prompt_hash = trace.prompt_hash
         row.sent = clean_json(trace.sent)
         row.raw_reply = clean_json(trace.raw_reply)
@@ -170,9 +175,13 @@ def _store(events: Sequence[Event], rules: Rules) -> None:
     ended = [event.job for event in events if isinstance(event, EndedEvent)]
     returned = [event.job for event in events if isinstance(event, GivenBackEvent)]
     update_each(Answer, ASKED_FIELDS, asked)
-    # A commit whose confirmation was lost is sent again: the grade that is there is the same one.
+    # A commit whose confirmation was lost is sent again: the grade that is there is the same one. Not
+    # `ignore_conflicts`, by which SQLite passes over whatever else is wrong with a row in silence.
     Grade.objects.bulk_create(
-        [grade_row(event.job.answer_id, event.result) for event in graded], ignore_conflicts=True
+        [grade_row(event.job.answer_id, event.result) for event in graded],
+        update_conflicts=True,
+        unique_fields=["answer", "grader"],
+        update_fields=["grader"],
     )
     if ended:
         scores = [(job.answer_id, score_job(job, rules)) for job in ended]
@@ -189,3 +198,47 @@ def _store(events: Sequence[Event], rules: Rules) -> None:
         )
     if returned:
         give_back({job.answer_id: job.token for job in returned}, started=True)
+
+
+def store_apart(events: Sequence[Event], rules: Rules) -> None:
+    """Store answer by answer what could not be stored together.
+
+    Of an answer that still can't be stored the grades become errors; when that is not enough, the whole
+    answer is missing, with the reason. Database errors that may pass are raised.
+    """
+    by_job: dict[int, list[Event]] = {}
+    for event in events:
+        by_job.setdefault(event.job.answer_id, []).append(event)
+    for group in by_job.values():
+        for attempt in (list, _without_grades, _as_missing):
+            try:
+                flush(attempt(group), [], rules)
+                break
+            except (OperationalError, InterfaceError):
+                raise
+            except Exception:
+                if attempt is _as_missing:
+                    raise
+                logger.error("answer %s can't be stored\n%s", group[0].job.answer_id, readable_traceback())
+
+
+def _without_grades(group: list[Event]) -> list[Event]:
+    """The same events with each grade as an error that says why."""
+    kept: list[Event] = []
+    for event in group:
+        if isinstance(event, GradedEvent):
+            result = GradeResult(
+                event.result.grader, None, 0.0, 5.0, "what the grader gave can't be stored", error=True
+            )
+            event.job.grades[result.grader] = result
+            kept.append(GradedEvent(event.job, result))
+        else:
+            kept.append(event)
+    return kept
+
+
+def _as_missing(group: list[Event]) -> list[Event]:
+    """The answer as a provider error."""
+    job = group[-1].job
+    job.asked = Asked(failure="provider_error", error="what came for this answer can't be stored")
+    return [AskedEvent(job, job.asked), EndedEvent(job)]

@@ -135,6 +135,9 @@ class Borrower(DummyAgent):
         from tests.dummy.eval_environments import current_shelf
 
         question = self.note(messages)
+        if question == "call, then hang":
+            recorder.tool(renew)("42")
+            time.sleep(60)
         if question.startswith("take"):
             current_shelf().remove("Emma")
         if question == "take, then raise":
@@ -157,3 +160,26 @@ class AsksAModel(DummyAgent):
         address = self.note(messages)
         request = LLMRequest(model="openai/mock", api_base=address, messages=messages)
         return complete(request, retry=RetryPolicy(max_retries=0)).text or ""
+
+
+@register
+class Careless(DummyAgent):
+    """Uses the site's database as no agent should."""
+
+    id = "careless"
+    label = "Leaves transactions open"
+
+    def run(self, messages: list[dict[str, Any]], recorder: Recorder) -> Any:
+        from django.contrib.auth.models import Group
+        from django.db import transaction
+
+        question = self.note(messages)
+        if question == "leave open":
+            transaction.atomic().__enter__()
+        if question == "huge usage":
+            return AgentReply("done", usage={"prompt_tokens": 2**63, "cost": 10**400})
+        if question == "write and hang":
+            with transaction.atomic():
+                Group.objects.create(name="careless")
+                time.sleep(60)
+        return f"done: {Group.objects.count()} groups"

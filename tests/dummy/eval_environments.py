@@ -1,6 +1,7 @@
 """An environment in memory: a shelf of books, one for each answer and thread."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -38,6 +39,17 @@ class Shelf(Environment):
             yield session
         finally:
             del _local.shelf
+
+
+@register
+class SlowShelf(Environment):
+    id = "slow_shelf"
+    label = "A shelf that takes for ever to set up"
+
+    @contextmanager
+    def open(self, question: dict[str, Any]) -> Iterator[Session]:
+        time.sleep(60)
+        yield Session()
 
 
 @register
