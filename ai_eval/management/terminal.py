@@ -1,5 +1,7 @@
 """What the commands print: tables and progress on a terminal, plain lines elsewhere."""
 
+import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,11 +27,21 @@ PROGRESS_SECONDS = 0.5
 PLAIN_WIDTH = 120
 
 
+class ReportConsole(Console):
+    """A reader that went away (`| head`) must not turn a verdict into another exit code."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def console_for(output: OutputWrapper) -> Console:
     """Colours only on a terminal; elsewhere a fixed width, so that logs do not depend on the machine."""
     stream = cast(IO[str], output._out)
     terminal = output.isatty()
-    return Console(file=stream, width=None if terminal else PLAIN_WIDTH, highlight=False, soft_wrap=False)
+    return ReportConsole(
+        file=stream, width=None if terminal else PLAIN_WIDTH, highlight=False, soft_wrap=False
+    )
 
 
 class RunProgress:

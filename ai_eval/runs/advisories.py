@@ -5,7 +5,7 @@ from typing import Any
 
 from ai_eval.graders import ToolUsageGrader
 from ai_eval.models import Answer, Grade, Run
-from ai_eval.runs.verdict import Coverage, Verdict
+from ai_eval.runs.verdict import PASSED, Coverage, Verdict
 from ai_eval.stats import reaches
 from ai_eval.trust import UNVALIDATED
 
@@ -81,15 +81,19 @@ def _gate_advisories(verdict: Verdict) -> list[str]:
     gate = verdict.gate
     if gate is None:
         return ["the target has no gate: nothing here can fail"]
+    soft = []
+    if gate.type == "soft" and verdict.verdict != PASSED:
+        soft = [f"the soft gate is {verdict.verdict}: it warns, and fails nothing"]
     figure = verdict.avg_score if gate.metric == "avg_score" else verdict.pass_rate
     if figure.low is None or figure.high is None:
-        return []
+        return soft
     if not reaches(figure.low, gate.threshold) and figure.high >= gate.threshold:
         return [
+            *soft,
             f"too close to call with this many questions: the threshold {gate.threshold:g} lies inside the "
-            f"95 % interval {figure.low:.3g} to {figure.high:.3g} of {gate.metric}"
+            f"95 % interval {figure.low:.3g} to {figure.high:.3g} of {gate.metric}",
         ]
-    return []
+    return soft
 
 
 def _trust_advisories(snapshot: Mapping[str, Any]) -> list[str]:

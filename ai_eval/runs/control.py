@@ -4,8 +4,10 @@ from django.db import IntegrityError
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from ai_eval.conf import site_settings
 from ai_eval.errors import StateError
 from ai_eval.models import Run
+from ai_eval.runs.finish import interrupt_if_dead
 from ai_eval.runs.spec import read_spec
 
 
@@ -26,8 +28,10 @@ def cancel(run_id: int) -> bool:
 def resume(run_id: int) -> Run:
     """Set an interrupted or cancelled run running again; whoever calls this wakes workers.
 
+    A running run that nobody works on any more is an interrupted one.
     StateError when it is in another state, or when its target has an active run.
     """
+    interrupt_if_dead(run_id, site_settings().lease_seconds)
     run = Run.objects.get(pk=run_id)
     if run.state not in Run.RESUMABLE:
         raise StateError(f"run {run_id} is {run.state}: only an interrupted or cancelled run can be resumed")

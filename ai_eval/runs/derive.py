@@ -61,11 +61,22 @@ def prepare_regrade(source: Run) -> Plan:
             answer.question_id,
             answer.trial,
             answer.question,
-            None if answer.ask_failure == "provider_error" else _stored(answer),
+            _stored(answer),
         )
         for answer in source.answers.order_by("position").iterator(chunk_size=500)
     ]
-    snapshot: dict[str, Any] = {**today.snapshot, "dataset": source.snapshot["dataset"]}
+    # Who was asked, and what, stays as it was; only what is done with the answers is today's.
+    grading = ("graders", "required", "gate", "max_error_rate", "demand_trust")
+    target = {**source.snapshot["target"], **{key: today.snapshot["target"][key] for key in grading}}
+    snapshot: dict[str, Any] = {
+        **today.snapshot,
+        "target": target,
+        "dataset": source.snapshot["dataset"],
+        "advisories": [
+            *source.snapshot["advisories"],
+            f"the responses are those of run {source.pk}, graded anew; nobody was asked again",
+        ],
+    }
     return Plan(source.target, snapshot, answers, source.split, Run.Kind.REGRADE, source)
 
 
@@ -85,24 +96,34 @@ def retry_missing(run_id: int) -> Run:
     missing = [answer for answer in answers if is_missing(answer, grades[answer.pk])]
     if not missing:
         raise StateError(f"nothing is missing in run {run_id}")
+    # What an open environment showed is gone: such an answer is asked again as a whole.
+    within = {each["id"] for each in source.snapshot["graders"] if each["needs_environment"]}
+    again = {
+        answer.pk
+        for answer in missing
+        if answer.ask_failure == "provider_error"
+        or any(grade.grader in within and is_missing_grade(grade) for grade in grades[answer.pk])
+    }
     planned = [
         PlannedAnswer(
             answer.question_id,
             answer.trial,
             answer.question,
-            None if answer.ask_failure == "provider_error" else _stored(answer),
+            None if answer.pk in again else _stored(answer),
         )
         for answer in answers
     ]
     plan = Plan(source.target, source.snapshot, planned, source.split, Run.Kind.RETRY_MISSING, source)
     with transaction.atomic():
         run = launch(plan)
-        _take_over(run, answers, grades)
+        _take_over(run, [answer for answer in answers if answer.pk not in again], grades)
     return run
 
 
 def is_missing(answer: Answer, grades: list[Grade]) -> bool:
     """Whether something of the answer is unknown through no fault of the system under test."""
+    if answer.ask_failure == "target_error":
+        return False
     return answer.ask_failure == "provider_error" or any(is_missing_grade(grade) for grade in grades)
 
 
@@ -118,13 +139,11 @@ def _take_over(run: Run, sources: list[Answer], grades: dict[int, list[Grade]]) 
     for source in sources:
         copy = copies[source.question_id, source.trial]
         for grade in grades[source.pk]:
-            if source.ask_failure != "provider_error" and not is_missing_grade(grade):
+            if source.ask_failure == "target_error" or not is_missing_grade(grade):
                 grade.pk = None
                 grade.answer = copy
                 kept.append(grade)
-        if source.ask_failure != "provider_error" and not any(
-            is_missing_grade(grade) for grade in grades[source.pk]
-        ):
+        if not is_missing(source, grades[source.pk]):
             for name in ENDED_FIELDS:
                 setattr(copy, name, getattr(source, name))
             done.append(copy)

@@ -10,8 +10,8 @@ EXIT_PASSED, EXIT_FAILED, EXIT_WRONG_USE, EXIT_UNDECIDED, EXIT_CANCELLED = 0, 1,
 
 
 def exit_code(run: Run) -> int:
-    """0 passed, soft or no gate; 1 a hard gate failed; 3 undecided or not complete; 130 cancelled."""
-    if run.state == Run.State.CANCELLED:
+    """0 passed, soft or no gate; 1 a hard gate failed; 3 undecided or in error; 130 stopped."""
+    if run.state in (Run.State.CANCELLED, Run.State.INTERRUPTED):
         return EXIT_CANCELLED
     verdict = verdict_of(run)
     if run.state != Run.State.COMPLETE or verdict is None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -201,5 +202,70 @@ def test_missing_parts_can_be_retried_and_responses_graded_anew_from_the_command
     run = Run.objects.get()
     assert run_command("--regrade", str(run.pk))[0] == 0
     code, _, err = run_command("--retry-missing", str(run.pk))
-    assert code == 3
+    assert code == 2
     assert "nothing is missing" in err
+
+
+def test_a_report_of_an_earlier_call_is_gone_before_anything_is_asked(tmp_path: Path):
+    make_target()
+    path = tmp_path / "runs.json"
+    path.write_text("old")
+    assert run_command("tarqet", "--json", str(path))[0] == 2
+    assert not path.exists()
+
+
+def test_two_reports_in_one_file_are_refused(tmp_path: Path):
+    make_target()
+    path = str(tmp_path / "report")
+    code, _, err = run_command("--json", path, "--junit", path)
+    assert (code, Run.objects.count()) == (2, 0)
+    assert "the same file" in err
+
+
+def test_a_report_is_written_where_it_was_named_whatever_an_agent_does_to_the_directory(
+    tmp_path: Path, monkeypatch
+):
+    from tests.dummy.eval_agents import Echo
+
+    def wander(self, messages, recorder):
+        os.chdir("/")
+        return "done"
+
+    monkeypatch.setattr(Echo, "run", wander)
+    monkeypatch.chdir(tmp_path)
+    make_target(agent="echo")
+    run_command("target", "--json", "runs.json")
+    assert json.loads((tmp_path / "runs.json").read_text())["runs"][0]["target"] == "target"
+
+
+def test_a_target_that_is_in_use_is_told_before_any_other_is_asked():
+    from ai_eval.runs.launch import launch, prepare
+
+    make_target(slug="free")
+    launch(prepare(make_target(slug="used")))
+    code, _, err = run_command("free", "used")
+    assert code == 3
+    assert "used: a run of it is active already" in err
+    assert Run.objects.count() == 1
+
+
+def test_a_soft_gate_that_failed_is_an_advisory_of_the_document(tmp_path: Path):
+    make_target(["raise"], gate_type="soft")
+    path = tmp_path / "runs.json"
+    run_command("--json", str(path))
+    advisories = json.loads(path.read_text())["runs"][0]["advisories"]
+    assert "the soft gate is failed: it warns, and fails nothing" in advisories
+
+
+def test_a_run_whose_workers_were_killed_can_be_resumed_at_once():
+    from ai_eval.runs.launch import launch, prepare
+
+    run = launch(prepare(make_target()))
+    Run.objects.filter(pk=run.pk).update(state="running", woken_at="2000-01-01T00:00:00Z")
+    assert run_command("--resume", str(run.pk))[0] == 0
+
+
+@pytest.mark.parametrize("processes", ["0", "-5"])
+def test_a_number_of_processes_that_is_none_exits_2(processes: str):
+    make_target()
+    assert run_command("--processes", processes)[0] == 2

@@ -87,3 +87,30 @@ def test_only_a_complete_run_can_be_graded_again():
     run = launch(prepare(make_target()))
     with pytest.raises(StateError, match="pending"):
         regrade(run.pk)
+
+
+def test_re_grading_keeps_who_was_asked_and_asks_nobody_for_what_is_missing():
+    target = make_target(["one", "two"])
+    old = run_target(target)
+    old.answers.filter(question_id="q2").update(
+        ask_failure="provider_error", outcome="provider_error", score=None, passed=None, response=None
+    )
+    target.agent = "echo"
+    target.save()
+    eval_agents.STARTED.clear()
+    new = work(regrade(old.pk))
+    assert eval_agents.STARTED == []
+    assert new.snapshot["target"]["agent"] == "scripted"
+    assert answers_of(new)["q2"].outcome == "provider_error"
+    assert any(f"those of run {old.pk}" in advisory for advisory in new.advisories)
+
+
+def test_retrying_asks_again_where_what_an_environment_showed_is_missing():
+    target = make_target(
+        ["take"], agent="borrower", environment="shelf", graders=["needs_environment_grader"]
+    )
+    old = run_target(target)
+    Grade.objects.filter(answer__run=old).update(outcome="errored", score=None, composite=None)
+    new = work(retry_missing(old.pk))
+    assert answers_of(new)["q1"].score == 5.0
+    assert new.verdict == "passed"

@@ -16,18 +16,21 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from ai_eval.errors import ConfigurationError, EvalError
+from ai_eval.conf import site_settings
+from ai_eval.errors import ConfigurationError, EvalError, StateError
 from ai_eval.management.site import check_site
 from ai_eval.management.terminal import RunProgress, console_for, print_results
 from ai_eval.models import Run, Target
 from ai_eval.runs.control import cancel, resume
 from ai_eval.runs.derive import regrade, retry_missing
 from ai_eval.runs.document import write_document
+from ai_eval.runs.finish import interrupt_if_dead
 from ai_eval.runs.junit import write_junit
 from ai_eval.runs.launch import launch, prepare
 from ai_eval.runs.local import start_processes, useful_processes
 from ai_eval.runs.outcome import (
     EXIT_CANCELLED,
+    EXIT_FAILED,
     EXIT_UNDECIDED,
     EXIT_WRONG_USE,
     combined_exit_code,
@@ -72,7 +75,6 @@ class Command(BaseCommand):
     )
     # Checked in `handle`: Django's own way exits 1, which is to say that a gate failed.
     requires_system_checks: list[str] = []
-    hung_threads = 0
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("targets", nargs="*", metavar="TARGET", help="ids of targets")
@@ -100,8 +102,8 @@ class Command(BaseCommand):
         except Exception:  # noqa: BLE001 - whatever is unexpected is exit code 3, with its traceback
             self.stderr.write(traceback.format_exc())
             code = EXIT_UNDECIDED
-        if self.hung_threads and getattr(self, "_called_from_command_line", False):
-            # A thread of an agent hangs, and the interpreter would wait for what it started.
+        if getattr(self, "_called_from_command_line", False) and threading.active_count() > 1:
+            # Something that an agent started still runs, and the interpreter would wait for it.
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
@@ -115,36 +117,43 @@ class Command(BaseCommand):
 
     def run_and_report(self, options: dict[str, Any]) -> int:
         """The exit code, after everything was printed and written."""
+        outputs = fresh_outputs(options)
         check_site(self)
-        for name in ("json", "junit"):
-            if options[name]:
-                check_writable(name, options[name])
+        if options["processes"] is not None and options["processes"] < 1:
+            raise ConfigurationError(f"--processes is {options['processes']}, must be 1 or more")
         starts = self._starts(options)
         interruption = Interruption()
         runs: list[Run] = []
+        failure: EvalError | None = None
         with interruption.listening():
             for start in starts:
                 if interruption.asked:
                     break
-                run = start()
+                try:
+                    run = start()
+                except EvalError as error:
+                    # What the targets before it have cost is reported all the same.
+                    failure = error
+                    break
                 runs.append(run)
                 self._work(run, interruption, options["processes"])
         runs = [Run.objects.get(pk=run.pk) for run in runs]
-        if options["json"]:
-            with Path(options["json"]).open("w", encoding="utf-8") as file:
-                write_document(runs, file)
-        if options["junit"]:
-            with Path(options["junit"]).open("wb") as binary:
-                write_junit(runs, binary)
+        write_outputs(outputs, runs)
         if runs:
             print_results(console_for(self.stdout), runs)
-        return EXIT_CANCELLED if interruption.asked else combined_exit_code(runs)
+        if interruption.asked:
+            return EXIT_CANCELLED
+        code = combined_exit_code(runs)
+        if failure is None:
+            return code
+        told = self._tell(failure, EXIT_WRONG_USE if not runs and is_of_a_run(options) else EXIT_UNDECIDED)
+        return code if code == EXIT_FAILED else told
 
     def _starts(self, options: dict[str, Any]) -> list[Callable[[], Run]]:
         """What to begin, in order; all of it is checked before anything begins."""
         for name, begin in OF_RUNS.items():
             if options[name] is not None:
-                if options["targets"] or options["split"] or options["trials"]:
+                if options["targets"] or options["split"] or options["trials"] is not None:
                     raise ConfigurationError(
                         f"--{name.replace('_', '-')} takes the run as it was, and no targets"
                     )
@@ -155,6 +164,8 @@ class Command(BaseCommand):
         targets = chosen_targets(options["targets"])
         plans = []
         problems: list[str] = []
+        for target in targets:
+            refuse_active(target)
         for target in targets:
             try:
                 plans.append(prepare(target, split=options["split"], trials=options["trials"]))
@@ -185,14 +196,57 @@ class Command(BaseCommand):
         between_steps()
         for child in children:
             child.wait()
-        self.hung_threads += worker.pool.left_behind
+
+
+def is_of_a_run(options: dict[str, Any]) -> bool:
+    """Whether the command goes on with a run, instead of launching targets."""
+    return any(options[name] is not None for name in OF_RUNS)
+
+
+def refuse_active(target: Target) -> None:
+    """StateError when somebody works on a run of the target: told before anything is asked."""
+    for run_id in Run.objects.filter(target=target, state__in=Run.ACTIVE).values_list("pk", flat=True):
+        interrupt_if_dead(run_id, site_settings().lease_seconds)
+    if Run.objects.filter(target=target, state__in=Run.ACTIVE).exists():
+        raise StateError(f"{target.slug}: a run of it is active already")
+
+
+def fresh_outputs(options: dict[str, Any]) -> dict[str, Path]:
+    """The files to write, by option, each as it is named now. What an earlier call left there is removed:
+
+    a job that finds a document must not find an old one.
+    """
+    outputs: dict[str, Path] = {}
+    for name in ("json", "junit"):
+        if options[name] is not None:
+            check_writable(name, options[name])
+            outputs[name] = Path(options[name]).absolute()
+    if len(set(outputs.values())) < len(outputs):
+        raise ConfigurationError("--json and --junit name the same file")
+    for path in outputs.values():
+        path.unlink(missing_ok=True)
+    return outputs
+
+
+def write_outputs(outputs: dict[str, Path], runs: list[Run]) -> None:
+    """Each file whole or not at all."""
+    for name, path in outputs.items():
+        unfinished = path.with_name(f"{path.name}.part")
+        if name == "json":
+            with unfinished.open("w", encoding="utf-8") as file:
+                write_document(runs, file)
+        else:
+            with unfinished.open("wb") as binary:
+                write_junit(runs, binary)
+        unfinished.replace(path)
 
 
 def check_writable(option: str, name: str) -> None:
     """ConfigurationError when the file can't be written, told before anything is asked and paid."""
     path = Path(name)
     if (
-        path.is_dir()
+        not name
+        or path.is_dir()
         or not path.parent.is_dir()
         or not os.access(path if path.exists() else path.parent, os.W_OK)
     ):
