@@ -21,7 +21,7 @@ def test_the_pages_own_test_passes():
     (block,) = [block for block in BLOCKS if "def test_an_empty_record_passes" in block]
     namespace: dict[str, object] = {}
     exec(block, namespace)
-    namespace["test_an_empty_record_passes"]()
+    assert namespace["test_an_empty_record_passes"]() is None
 
 
 def test_the_page_asks_a_judge(llm_server: LLMServer):
