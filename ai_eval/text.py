@@ -7,6 +7,7 @@ from typing import Any
 import regex
 
 NUL_MARK = "␀"
+INTEGER_BITS = 4096
 SURROGATE_MARK = "�"
 
 # Unicode's Default_Ignorable_Code_Point (fillers, selectors, zero-width), and the blank Braille pattern.
@@ -32,8 +33,8 @@ def clean_json(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        # Beyond 64 bits databases differ, and Python itself refuses to write very long numbers.
-        return value if value.bit_length() < 64 else f"an integer of {value.bit_length()} bits"
+        # Python refuses to write numbers of more than some thousand digits.
+        return value if value.bit_length() <= INTEGER_BITS else f"an integer of {value.bit_length()} bits"
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
     if isinstance(value, dict):
