@@ -48,6 +48,7 @@ class Answer(models.Model):
 
     class Meta:
         ordering = ["run", "position"]
+        default_permissions = ()
         constraints = [
             models.UniqueConstraint(
                 fields=["run", "question_id", "trial"], name="ai_eval_one_answer_a_question_and_trial"
@@ -57,6 +58,21 @@ class Answer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.question_id} ({self.trial})"
+
+
+class AnswerTag(models.Model):
+    """A tag of the answer's question, as it was at launch: what a run's answers are filtered by."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="tags", db_index=False)
+    answer = models.ForeignKey(Answer, on_delete=models.CASCADE, related_name="tags")
+    tag = models.CharField(max_length=200)
+
+    class Meta:
+        default_permissions = ()
+        indexes = [models.Index(fields=["run", "tag", "answer"], name="ai_eval_answers_by_tag")]
+
+    def __str__(self) -> str:
+        return self.tag
 
 
 class Grade(models.Model):
@@ -91,6 +107,7 @@ class Grade(models.Model):
 
     class Meta:
         ordering = ["answer", "pk"]
+        default_permissions = ()
         constraints = [
             models.UniqueConstraint(fields=["answer", "grader"], name="ai_eval_one_grade_a_grader_and_answer")
         ]
@@ -114,7 +131,12 @@ class WorkItem(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     starts = models.PositiveSmallIntegerField(default=0)
 
+    ended_at = models.DateTimeField(
+        null=True, blank=True, help_text="By the database's clock; empty for what was taken over."
+    )
+
     class Meta:
+        default_permissions = ()
         indexes = [models.Index(fields=["run", "state", "answer"], name="ai_eval_work_to_do")]
 
     def __str__(self) -> str:

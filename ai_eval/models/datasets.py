@@ -16,6 +16,7 @@ class Dataset(models.Model):
 
     class Meta:
         ordering = ["label", "slug"]
+        default_permissions = ()
 
     def __str__(self) -> str:
         return self.label or self.slug
@@ -34,6 +35,7 @@ class Question(models.Model):
 
     class Meta:
         ordering = ["position", "pk"]
+        default_permissions = ()
         constraints = [
             models.UniqueConstraint(fields=["dataset", "key"], name="ai_eval_question_key_unique_in_dataset")
         ]

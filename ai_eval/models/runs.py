@@ -54,6 +54,7 @@ class Run(models.Model):
 
     class Meta:
         ordering = ["-pk"]
+        default_permissions = ()
         constraints = [
             models.UniqueConstraint(
                 fields=["target"],

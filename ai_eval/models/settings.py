@@ -42,6 +42,13 @@ class EvalSettings(models.Model):
 
     class Meta:
         verbose_name = verbose_name_plural = "settings"
+        default_permissions = ()
+        permissions = [
+            ("operate", "Operate AI Eval: see targets and results, run evaluations"),
+            ("administer", "Administer AI Eval: settings, targets, datasets"),
+            ("annotate", "Annotate AI Eval results: label answers"),
+            ("validate_judges", "Validate AI Eval judges: their models, prompts and validation"),
+        ]
         constraints = [models.CheckConstraint(condition=models.Q(pk=1), name="ai_eval_settings_has_one_row")]
 
     def __str__(self) -> str:
@@ -71,6 +78,7 @@ class JudgeSettings(models.Model):
     class Meta:
         ordering = ["grader"]
         verbose_name_plural = "judge settings"
+        default_permissions = ()
 
     def __str__(self) -> str:
         return self.grader

@@ -82,6 +82,7 @@ class Target(models.Model):
 
     class Meta:
         ordering = ["label", "slug"]
+        default_permissions = ()
 
     def __str__(self) -> str:
         return self.label or self.slug

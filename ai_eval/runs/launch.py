@@ -15,7 +15,7 @@ from ai_eval.errors import ConfigurationError, EvalError, StateError
 from ai_eval.graders import GraderInfo, registry
 from ai_eval.graders.judge import JudgeConfig, LLMJudge, judge_config
 from ai_eval.llm import key_advisory
-from ai_eval.models import Answer, Run, Target, WorkItem, effective_settings
+from ai_eval.models import Answer, AnswerTag, Run, Target, WorkItem, effective_settings
 from ai_eval.runs.finish import interrupt_if_dead
 from ai_eval.runs.jobs import Asked
 from ai_eval.runs.snapshot import freeze
@@ -23,6 +23,7 @@ from ai_eval.runs.writer import ASKED_FIELDS, asked_values
 from ai_eval.wording import bounded, quoted
 
 BATCH = 2000
+TAG_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -202,4 +203,13 @@ def _write_answers(run: Run, planned: Sequence[PlannedAnswer]) -> None:
                     setattr(row, name, value)
             rows.append(row)
         Answer.objects.bulk_create(rows)
+        AnswerTag.objects.bulk_create(
+            [AnswerTag(run=run, answer=row, tag=tag) for row in rows for tag in tags_of(row.question)]
+        )
         WorkItem.objects.bulk_create([WorkItem(answer=row, run=run) for row in rows])
+
+
+def tags_of(row: Mapping[str, Any]) -> list[str]:
+    """The distinct tags of a question, each cut to what its column holds."""
+    tags = row.get("tags")
+    return list(dict.fromkeys(str(tag)[:TAG_LENGTH] for tag in tags)) if isinstance(tags, list) else []

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
+from django.db.models.functions import Now
 
 from ai_eval.failures import readable_traceback
 from ai_eval.graders import GradeResult
@@ -194,7 +195,7 @@ def _store(events: Sequence[Event], rules: Rules) -> None:
             ],
         )
         WorkItem.objects.filter(pk__in=[pk for pk, _ in scores]).update(
-            state=DONE, token=None, lease_until=None
+            state=DONE, token=None, lease_until=None, ended_at=Now()
         )
     if returned:
         give_back({job.answer_id: job.token for job in returned}, started=True)

@@ -1,0 +1,5 @@
+from ai_eval.admin.base import EvalAdmin
+
+
+class RunListPage(EvalAdmin):
+    pass
