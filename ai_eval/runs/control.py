@@ -1,12 +1,12 @@
-"""Cancelling and resuming."""
+"""Cancelling, resuming and deleting."""
 
-from django.db import IntegrityError
+from django.db import IntegrityError, router, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from ai_eval.conf import site_settings
 from ai_eval.errors import StateError
-from ai_eval.models import Run
+from ai_eval.models import Answer, AnswerTag, Grade, Run, WorkItem
 from ai_eval.runs.finish import interrupt_if_dead
 from ai_eval.runs.spec import read_spec
 
@@ -46,3 +46,22 @@ def resume(run_id: int) -> Run:
         raise StateError(f"run {run_id} was resumed by somebody else just now")
     run.refresh_from_db()
     return run
+
+
+def delete(run_id: int) -> None:
+    """Delete the run with its answers, without loading them; runs made out of it stay.
+
+    StateError while it is active: whoever works on it would write into nothing. Run.DoesNotExist when
+    it is gone already.
+    """
+    interrupt_if_dead(run_id, site_settings().lease_seconds)
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run_id)
+        if run.state in Run.ACTIVE:
+            raise StateError(f"run {run_id} is {run.state}: cancel it first")
+        Grade.objects.filter(answer__run=run).delete()
+        AnswerTag.objects.filter(run=run).delete()
+        WorkItem.objects.filter(run=run).delete()
+        # Nothing refers to the answers any more: Django would load every one of them to look.
+        Answer.objects.filter(run=run)._raw_delete(router.db_for_write(Answer))
+        run.delete()
