@@ -9,7 +9,8 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 PYTEST := $(PY) -m pytest
 # The database is the one that the target's name says, whatever the shell is set up for.
 PYTEST_SQLITE := env -u DATABASE_URL -u AI_EVAL_TEST_DATABASE $(PYTEST)
-PYTEST_POSTGRESQL := $(PYTEST_SQLITE) --database=postgresql
+# What a browser shows does not differ between databases, and its tests are the slowest.
+PYTEST_POSTGRESQL := $(PYTEST_SQLITE) --database=postgresql -m "not browser"
 ON_ALL_CORES := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -44,6 +45,9 @@ test-sqlite: $(VENV)/tests.stamp ## the whole suite on SQLite
 test-postgresql: $(VENV)/tests.stamp ## what touches the database, on a PostgreSQL out of a wheel
 	$(PYTEST_POSTGRESQL) $(ON_ALL_CORES)
 
+test-browser: $(VENV)/tests.stamp ## the admin in a real Chromium
+	$(PYTEST_SQLITE) $(ON_ALL_CORES) tests/browser
+
 test-slow: $(VENV)/tests.stamp ## every kill of a worker twenty times over, on both databases
 	AI_EVAL_TEST_REPEATS=20 $(PYTEST_SQLITE) -m slow
 	AI_EVAL_TEST_REPEATS=20 $(PYTEST_POSTGRESQL) -m slow
@@ -73,6 +77,6 @@ wheel: $(VENV)/tests.stamp ## builds the wheel into dist/
 	$(PY) -m build --wheel --no-isolation
 
 clean: ## removes the demo's database and all caches, keeps the virtual environment and the site's own data
-	rm -rf var/demo var/lint build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf var/demo var/lint var/browser build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo serve test test-sqlite test-postgresql test-slow lint bench picture wheel clean
+.PHONY: help demo serve test test-sqlite test-postgresql test-browser test-slow lint bench picture wheel clean

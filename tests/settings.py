@@ -28,4 +28,6 @@ AI_EVAL = {  # what a worker process is to have, too, comes from the environment
     "PROCESSES": 1,
     "CONCURRENCY": env.int("AI_EVAL_CONCURRENCY", default=4),  # noqa: F405
 }
+# A site may serve its admin under a strict policy: what does not work under one is seen in the browser tests.
+MIDDLEWARE = ["tests.browser.csp.StrictPolicy", *MIDDLEWARE]  # noqa: F405
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
