@@ -55,8 +55,10 @@ def stats(port: int) -> dict:
         return json.load(answer)
 
 
-def in_site(arguments: list[str], concurrency: int, judge_url: str = "") -> dict:
-    """One run of bench/one_run.py in a fresh site on SQLite."""
+def in_site(
+    arguments: list[str], concurrency: int = 1, judge_url: str = "", script: str = "one_run.py"
+) -> dict:
+    """What a script of bench/ prints of a fresh site on SQLite."""
     with tempfile.TemporaryDirectory() as var:
         environment = {
             **os.environ,
@@ -71,9 +73,9 @@ def in_site(arguments: list[str], concurrency: int, judge_url: str = "") -> dict
         environment.pop("DATABASE_URL", None)
         run = [sys.executable, "-m", "django", "migrate", "--verbosity", "0"]
         subprocess.run(run, env=environment, check=True, cwd=ROOT)
-        script = [sys.executable, str(ROOT / "bench" / "one_run.py"), *arguments]
+        command = [sys.executable, str(ROOT / "bench" / script), *arguments]
         printed = subprocess.run(
-            script, env=environment, check=True, cwd=ROOT, capture_output=True, text=True
+            command, env=environment, check=True, cwd=ROOT, capture_output=True, text=True
         )
         return json.loads(printed.stdout.splitlines()[-1])
 
@@ -167,6 +169,11 @@ def check() -> dict:
     return {"cpu_seconds": cpu, "imports_litellm": printed.stdout.splitlines()[-1] == "True"}
 
 
+def pages(answers: int, targets: int, runs: int) -> dict:
+    """Server time of the admin's pages, in milliseconds: a run of many answers, and targets with many runs."""
+    return in_site([str(answers), str(targets), str(runs)], script="pages.py")
+
+
 def median_of(repeats: list[dict]) -> dict:
     return {
         key: value if isinstance(value, bool) else statistics.median(each[key] for each in repeats)
@@ -186,6 +193,7 @@ def main() -> None:
         "noop": lambda: noop(5000 // scale),
         "judged": lambda: judged(2000 // scale),
         "latency": lambda: latency(1000 // scale),
+        "pages": lambda: pages(20_000 // scale, 200 // scale, 1000 // scale),
     }
     figures = {}
     for name, case in cases.items():

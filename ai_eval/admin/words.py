@@ -43,6 +43,9 @@ GRADES = {
     Grade.Outcome.ERRORED: Sign("errored", "unsure", "triangle"),
 }
 
+REACHED = Sign("reaches the threshold", "good", "check")
+BELOW = Sign("below the threshold", "bad", "cross")
+
 
 def run_sign(state: str, verdict: str) -> Sign:
     """The verdict of a complete run, else its state."""
@@ -54,3 +57,23 @@ def answer_sign(outcome: str, passed: bool | None) -> Sign:
     if outcome == Answer.Outcome.SCORED and passed is not None:
         return VERDICTS["passed" if passed else "failed"]
     return OUTCOMES[Answer.Outcome(outcome)]
+
+
+def grade_sign(outcome: str, reached: bool | None) -> Sign:
+    """Of a scored grade, whether it reaches the run's pass threshold; else its outcome."""
+    if reached is None:
+        return GRADES[Grade.Outcome(outcome)]
+    return REACHED if reached else BELOW
+
+
+STATUS_WORDS = {
+    "failed": "failed",
+    "failed_required": "failed a required grader",
+    "errored": "errored",
+    "empty": "empty",
+    "degraded": "degraded",
+    "unscored": "unscored",
+    "passed": "passed",
+    "waiting": "no answer yet",
+}
+"""Names of `runs.browse.STATUSES`."""

@@ -55,3 +55,10 @@ def counts_sentence(verdict: Verdict) -> str:
     }
     parts += [f"{counts[key]} {word}" for key, word in words.items() if counts[key]]
     return ", ".join(parts)
+
+
+def money_text(cost: float | None) -> str:
+    """US dollars with as many digits as the sum needs; an unknown price is no zero."""
+    if cost is None:
+        return "unknown"
+    return f"${cost:,.2f}" if cost >= 1 or cost == 0 else f"${cost:.3g}" if cost >= 0.0001 else f"${cost:.1e}"

@@ -1,11 +1,16 @@
 """What templates of the admin need: signs, figures and charts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from ai_eval.admin import words
-from ai_eval.models import Grade, Run
+from ai_eval.models import Run
+from ai_eval.runs.wording import figure_text, money_text
+from ai_eval.stats import Figure
 
 register = template.Library()
 
@@ -32,11 +37,37 @@ def answer_badge(outcome: str, passed: bool | None) -> dict[str, Any]:
 
 
 @register.inclusion_tag("ai_eval/badge.html")
-def grade_badge(outcome: str) -> dict[str, Any]:
-    return {"sign": words.GRADES[Grade.Outcome(outcome)]}
+def grade_badge(outcome: str, reached: bool | None = None) -> dict[str, Any]:
+    """Whether a scored grade reaches the run's pass threshold, else the grade's outcome."""
+    return {"sign": words.grade_sign(outcome, reached)}
 
 
 @register.inclusion_tag("ai_eval/badge.html")
 def badge(word: str, tone: str = "idle", shape: str = "dot") -> dict[str, Any]:
     """Any word with a tone and a shape."""
     return {"sign": words.Sign(word, tone, shape)}
+
+
+@register.simple_tag
+def run_tone(run: Run) -> str:
+    """The tone of the run's badge, for what stands round it."""
+    return words.run_sign(run.state, run.verdict).tone
+
+
+@register.simple_tag
+def figure(given: Figure, digits: int = 3) -> SafeString:
+    """A figure with its interval and denominator, and beneath it what is undefined of it."""
+    why = format_html("<small>{}</small>", given.why) if given.why else ""
+    return format_html('<span class="ae-figure">{}</span>{}', figure_text(given, digits, reasons=False), why)
+
+
+@register.simple_tag
+def label_of(labels: Mapping[str, str], name: str) -> str:
+    """The label of a grader; its id where nobody knows one."""
+    return labels.get(name, name)
+
+
+@register.filter
+def money(cost: float | None) -> str:
+    """US dollars, or `unknown`."""
+    return money_text(cost) if isinstance(cost, int | float) else "unknown"
