@@ -10,7 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from playwright.sync_api import Browser, Page, Request, Response, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,24 +107,33 @@ class Visitor:
         )
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE_MS)
-        self.page.on("console", lambda message: message.type == "error" and self._note(message.text))
+        self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self._note(f"script: {error}"))
         self.page.on("dialog", self._dialog)
         self.page.on("request", lambda request: self._open.add(request))
         self.page.on("requestfinished", lambda request: self._open.discard(request))
-        self.page.on("requestfailed", lambda request: self._open.discard(request))
+        self.page.on("requestfailed", self._failed)
         self.page.on("response", self._response)
 
     def _note(self, fault: str) -> None:
         if not any(re.search(pattern, fault) for pattern in self._expected):
             self.faults.append(fault)
 
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+            self._note(message.text)
+
+    def _failed(self, request: Request) -> None:
+        self._open.discard(request)
+        if request.failure != "net::ERR_ABORTED":  # a page that is left stops its requests
+            self._note(f"{request.failure} {request.method} {request.url}")
+
     def _dialog(self, dialog: Any) -> None:
         self._note(f"{dialog.type}: {dialog.message}")
         dialog.dismiss()
 
     def _response(self, response: Response) -> None:
-        if response.status >= 400:
+        if response.status >= 400 and not response.url.endswith("/favicon.ico"):
             self._note(f"{response.status} {response.request.method} {response.url}")
 
     def expect(self, *patterns: str) -> None:
@@ -208,9 +217,10 @@ class Visitor:
 
     @in_browser
     def colours(self, scheme: str) -> None:
-        """`light` or `dark`."""
+        """`light` or `dark`, without the moment in which one fades into the other."""
         self.page.emulate_media(color_scheme=scheme)
         self.page.wait_for_timeout(SETTLED_MS)
+        self.page.evaluate("document.getAnimations().forEach(each => each.finish())")
 
     @in_browser
     def width(self, size: dict[str, int]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page as PlaywrightPage
 
 from tests.browser.chromium import NARROW, Visitor
 from tests.browser.hostile import RENDERED, hostile, hostile_id
@@ -33,6 +34,8 @@ def opened(page: Page, site: Site, visit_as: Visit) -> Visitor:
 @each_page
 def test_axe_finds_nothing_serious(opened: Visitor):
     visitor = opened
+    assert visitor.faults == []
+    visitor.expect("Applying inline style violates")  # axe tries styles of its own
     visitor.do(lambda tab: tab.evaluate(AXE))
     found = []
     for scheme in ("light", "dark"):
@@ -57,25 +60,21 @@ def test_hostile_text_is_shown_and_does_nothing(page: Page, opened: Visitor):
     text = visitor.text()
     assert visitor.do(lambda tab: tab.evaluate("window.hacked")) is None
     assert RENDERED not in text
-    links = visitor.do(
-        lambda tab: tab.eval_on_selector_all(
-            "[href], [src], [action]", "all => all.map(each => each.outerHTML)"
-        )
-    )
-    assert [link for link in links if _runs(link)] == []
-    missing = [name for name in page.shows if not ({hostile(name), hostile_id(name)} & _within(text, name))]
-    assert missing == [], f"not readable as they came: {missing}"
+    assert visitor.do(lambda tab: tab.evaluate(SCRIPTED_LINKS)) == []
+    assert [name for name in page.shows if not readable(name, text)] == []
 
 
-def _runs(link: str) -> bool:
-    head = link.partition(">")[0].lower()
-    return any(f'{attribute}="javascript:' in head for attribute in ("href", "src", "action"))
+def readable(name: str, text: str) -> bool:
+    """Whether the text of that name is there as it came; headings may be shown in capitals."""
+    return any(each.casefold() in text.casefold() for each in (hostile(name), hostile_id(name)))
 
 
-def _within(text: str, name: str) -> set[str]:
-    # Headings may be shown in capitals.
-    folded = text.casefold()
-    return {each for each in (hostile(name), hostile_id(name)) if each.casefold() in folded}
+SCRIPTED_LINKS = """
+() => [...document.querySelectorAll("[href], [src], [action], [formaction]")]
+    .filter(each => ["href", "src", "action", "formaction"]
+        .some(name => /^\\s*javascript:/i.test(each.getAttribute(name) || "")))
+    .map(each => each.outerHTML)
+"""
 
 
 WIDER = """
@@ -100,3 +99,34 @@ def test_a_page_fits_on_a_narrow_screen(opened: Visitor):
     visitor.width(NARROW)
     width = visitor.do(lambda tab: tab.evaluate("document.documentElement.scrollWidth"))
     assert width <= NARROW["width"], "\n".join(visitor.do(lambda tab: tab.evaluate(WIDER)))
+
+
+CONTROLS = (Path(__file__).parent / "controls.js").read_text("utf-8")
+MORE_STOPS = 100
+"""Places that scroll are stops too, and no controls."""
+
+
+@each_page
+def test_the_tab_key_reaches_every_control_and_shows_where_it_is(opened: Visitor):
+    controls = opened.do(lambda tab: tab.evaluate(CONTROLS))
+    reached, shown = opened.do(lambda tab: walk(tab, len(controls)))
+    assert [controls[each] for each in range(len(controls)) if each not in reached] == [], "never reached"
+    assert [controls[each] for each in reached if each not in shown] == [], "reached without a sign"
+
+
+def walk(tab: PlaywrightPage, count: int) -> tuple[list[int], set[int]]:
+    """The controls that the Tab key comes to, and those that look different then."""
+    reached: list[int] = []
+    shown: set[int] = set()
+    for _ in range(count + MORE_STOPS):
+        tab.keyboard.press("Tab")
+        index, differs = tab.evaluate("window.focused()")
+        if index >= 0 and index in reached:
+            break
+        if index >= 0:
+            reached.append(index)
+        if differs:
+            shown.add(index)
+        if len(reached) == count:
+            break
+    return reached, shown
