@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.encoding import force_bytes
 
-from ai_eval.conf import site_settings
+from ai_eval.conf import SiteSettings, site_settings
 from ai_eval.failures import described, readable_traceback
 from ai_eval.graders import prompts
 from ai_eval.graders.base import Grader, GradeResult, GradingStopped, JudgeTrace, readable_score
@@ -36,6 +36,23 @@ logger = logging.getLogger(__name__)
 
 class GradingCancelled(GradingStopped):
     """The run was stopped while the judge's model was asked."""
+
+
+@dataclass(frozen=True)
+class JudgePrompt:
+    """What a judge's model is asked with, word for word."""
+
+    text: str
+    cut: int
+    """Characters of the response that are not in it."""
+
+
+class PromptBuilt(GradingStopped):
+    """A judge that is not to ask (`LLMJudge.asks`) came to where it would: this is its prompt."""
+
+    def __init__(self, prompt: JudgePrompt) -> None:
+        super().__init__("the judge's model is not to be asked")
+        self.prompt = prompt
 
 
 @dataclass(frozen=True)
@@ -71,10 +88,21 @@ def judge_config(grader_id: str) -> JudgeConfig:
     """The judge's own settings, with the site's behind them."""
     site = effective_settings()
     own = JudgeSettings.objects.filter(grader=grader_id).first() or JudgeSettings(grader=grader_id)
+    return configured(own, site)
+
+
+def endpoint(own: JudgeSettings, site: SiteSettings) -> tuple[str, str]:
+    """The model that a judge asks, and its address; both may be empty."""
     # An endpoint belongs to the model it was given with.
     api_base = own.api_base if own.model or own.api_base else site.judge_api_base
+    return own.model or site.judge_model, api_base
+
+
+def configured(own: JudgeSettings, site: SiteSettings) -> JudgeConfig:
+    """The same from settings at hand, which need not be stored."""
+    model, api_base = endpoint(own, site)
     return JudgeConfig(
-        model=own.model or site.judge_model,
+        model=model,
         api_base=api_base,
         prompt=own.prompt,
         parameters=own.parameters,
@@ -113,6 +141,8 @@ class LLMJudge(Grader):
     config: JudgeConfig | None = None
     """Set by the runner from the run's snapshot; None: as the site is configured now."""
     should_stop: Callable[[], bool] | None = None
+    asks: bool = True
+    """False: `grade` raises `PromptBuilt` where it would ask the model."""
     clamped_from: float | None = None
     """The last number that `interpret_score` clamped."""
 
@@ -126,7 +156,36 @@ class LLMJudge(Grader):
         if is_blank(response):
             return self.result(self.min_score, "empty response")
         config = self.config or judge_config(self.id)
-        return Conversation(self, config, question, clean_text(response), context).result()
+        conversation = Conversation(self, config, question, clean_text(response), context)
+        if not self.asks:
+            raise PromptBuilt(conversation.prompt)
+        return conversation.result()
+
+
+def build_prompt(
+    judge: LLMJudge, template: str, question: str, response: str, context: Mapping[str, Any]
+) -> JudgePrompt:
+    """The template, filled for one answer: the response cut where it is too long, untrusted text fenced.
+
+    ConfigurationError for a template that can't be used.
+    """
+    secret = _fence_secret()
+    shown = prompts.truncate(clean_text(response), context.get("response_char_limit", 4000))
+    record = context.get("tool_calls") if judge.sees_tool_calls else None
+    text = prompts.fill_template(
+        template,
+        dimension=judge.dimension_description or judge.dimension,
+        question=prompts.fence(clean_text(question), secret, "question"),
+        criteria=prompts.criteria_slot(
+            clean_text(str(context.get("criteria", ""))),
+            judge.scoring_guidance,
+            minimum=judge.min_score,
+            maximum=judge.max_score,
+            tool_calls=None if record is None else prompts.tool_call_block(record, secret),
+        ),
+        response=prompts.fence(shown.text, secret, "response"),
+    )
+    return JudgePrompt(text, shown.cut)
 
 
 class Conversation:
@@ -138,33 +197,15 @@ class Conversation:
         self.judge = judge
         self.config = config
         self.response = response
-        cut = prompts.truncate(response, context.get("response_char_limit", 4000))
         self.attempts: list[dict[str, Any]] = []
         self.model = config.model
         self.format = ""
         self.template = config.prompt or judge.default_template
-        self.prompt = self._prompt(question, cut.text, context)
-        self.messages = [{"role": "user", "content": self.prompt}]
-        self.trace = JudgeTrace(prompt_hash=prompt_hash(judge, self.template), truncated=cut.cut)
+        self.prompt = build_prompt(judge, self.template, question, response, context)
+        self.messages = [{"role": "user", "content": self.prompt.text}]
+        self.trace = JudgeTrace(prompt_hash=prompt_hash(judge, self.template), truncated=self.prompt.cut)
         self.raw_reply: str | None = None
         self.score: float | None = None
-
-    def _prompt(self, question: str, response: str, context: Mapping[str, Any]) -> str:
-        secret = _fence_secret()
-        record = context.get("tool_calls") if self.judge.sees_tool_calls else None
-        return prompts.fill_template(
-            self.template,
-            dimension=self.judge.dimension_description or self.judge.dimension,
-            question=prompts.fence(clean_text(question), secret, "question"),
-            criteria=prompts.criteria_slot(
-                clean_text(str(context.get("criteria", ""))),
-                self.judge.scoring_guidance,
-                minimum=self.judge.min_score,
-                maximum=self.judge.max_score,
-                tool_calls=None if record is None else prompts.tool_call_block(record, secret),
-            ),
-            response=prompts.fence(response, secret, "response"),
-        )
 
     def result(self) -> GradeResult:
         before = ""
@@ -199,10 +240,10 @@ class Conversation:
                 decoding[name] = 2 * max(room, reply.completion_tokens or 0)
         if is_blank(reply.text or ""):
             # Some providers refuse a turn without text, others two turns of the user in a row.
-            self.messages = [{"role": "user", "content": f"{self.prompt}\n{prompts.RETRY_REMINDER}"}]
+            self.messages = [{"role": "user", "content": f"{self.prompt.text}\n{prompts.RETRY_REMINDER}"}]
         else:
             self.messages = [
-                {"role": "user", "content": self.prompt},
+                {"role": "user", "content": self.prompt.text},
                 {"role": "assistant", "content": prompts.truncate(reply.text or "", REPLY_SHOWN).text},
                 {"role": "user", "content": prompts.RETRY_REMINDER},
             ]
