@@ -1,22 +1,14 @@
 """What a reader of a verdict has to know beside it. One sentence each."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from ai_eval.configuration.advice import observing_advisory as observing_advisory
 from ai_eval.graders import ToolUsageGrader
 from ai_eval.models import Answer, Grade, Run
 from ai_eval.runs.verdict import PASSED, Coverage, Verdict
 from ai_eval.stats import reaches
 from ai_eval.trust import UNVALIDATED
-
-BLIND_AGENT_TARGET = (
-    "no ticked grader observes actions: an agent that reports work it never did scores like one that did it"
-)
-
-
-def observing_advisory(mode: str, action_observing: Iterable[str]) -> list[str]:
-    """For an agent target that is scored by nothing that can see what the agent does."""
-    return [BLIND_AGENT_TARGET] if mode == "agent" and not list(action_observing) else []
 
 
 def run_advisories(run: Run, verdict: Verdict) -> list[str]:
