@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.db.models import Prefetch
 from django.http import (
     FileResponse,
@@ -21,6 +22,7 @@ from django.utils.http import content_disposition_header
 from ai_eval.admin.answer_view import answer_context, call_page, grader_labels, long_text, turns
 from ai_eval.admin.base import EvalAdmin, is_fragment
 from ai_eval.admin.words import STATUS_WORDS
+from ai_eval.formatted import LIMIT, formatted
 from ai_eval.models import Answer, Grade, Run
 from ai_eval.runs.browse import (
     GRADED,
@@ -63,6 +65,7 @@ class RunPages(EvalAdmin):
             self.route("<int:pk>/snapshot/", "run_snapshot", self.snapshot_view),
             self.route("<int:pk>/run.json", "run_json", self.json_view),
             self.route("answer/<int:pk>/", "answer", self.answer_view),
+            self.route("answer/<int:pk>/formatted/", "answer_formatted", self.formatted_view),
             self.route("answer/<int:pk>/calls/", "answer_calls", self.calls_view),
             self.route("answer/<int:pk>/<slug:part>.txt", "answer_text", self.answer_text_view),
             self.route("grade/<int:pk>/", "grade", self.grade_view),
@@ -76,6 +79,8 @@ class RunPages(EvalAdmin):
         """The page of the run. Nothing of a run is edited, so there is no form."""
         if request.method not in ("GET", "HEAD"):
             return HttpResponseNotAllowed(["GET", "HEAD"])
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         run = self.get_object(request, object_id)
         if run is None:
             return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)  # type: ignore[attr-defined]
@@ -170,6 +175,24 @@ class RunPages(EvalAdmin):
             **answer_context(answer.run, answer),
             before=before,
             after=after,
+        )
+
+    def formatted_view(self, request: HttpRequest, pk: int) -> HttpResponseBase:
+        """The response read as Markdown."""
+        answer = _found(
+            Answer.objects.select_related("run").only("run", "response").filter(pk=pk).first(), "answer"
+        )
+        if not answer.response:
+            raise Http404("This answer has no response.")
+        return self._part_or_page(
+            request,
+            "ai_eval/run/formatted.html",
+            "The response as Markdown",
+            run=answer.run,
+            answer=answer,
+            formatted=formatted(answer.response),
+            limit=LIMIT,
+            total=len(answer.response),
         )
 
     def calls_view(self, request: HttpRequest, pk: int) -> HttpResponseBase:

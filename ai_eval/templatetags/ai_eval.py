@@ -71,3 +71,9 @@ def label_of(labels: Mapping[str, str], name: str) -> str:
 def money(cost: float | None) -> str:
     """US dollars, or `unknown`."""
     return money_text(cost) if isinstance(cost, int | float) else "unknown"
+
+
+@register.filter
+def plain(number: float | None) -> str:
+    """A number with up to four digits and no trailing zeros; `unknown` for None."""
+    return f"{number:.4g}" if isinstance(number, int | float) else "unknown"

@@ -229,3 +229,18 @@ def test_a_run_with_trials_tells_which_trial_an_answer_is(operator: Client):
     run: Run = run_target(make_target(["one"], trials=2))
     html = shown(operator, reverse("admin:ai_eval_run_change", args=[run.pk]))
     assert "trial 2" in words(html)
+
+
+def test_a_response_can_be_read_as_markdown_and_its_html_stays_text(operator: Client):
+    answer = answer_to("one")
+    Answer.objects.filter(pk=answer.pk).update(response=f"Open **daily** {HOSTILE}")
+    html = operator.get(
+        reverse("admin:ai_eval_answer_formatted", args=[answer.pk]), headers=FRAGMENT
+    ).content.decode()
+    assert "Open <strong>daily</strong> &lt;script&gt;" in html
+    assert "<img" not in html
+
+
+def test_an_answer_without_a_response_has_nothing_to_format(operator: Client):
+    answer = answer_to("raise")
+    assert operator.get(reverse("admin:ai_eval_answer_formatted", args=[answer.pk])).status_code == 404
