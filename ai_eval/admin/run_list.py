@@ -21,18 +21,9 @@ from ai_eval.stats import Figure
 
 
 class RunListPage(EvalAdmin):
-    list_display = (
-        "number",
-        "target_label",
-        "sign",
-        "pass_rate",
-        "avg_score",
-        "answered",
-        "kind_of",
-        "created",
-    )
+    list_display = ("number", "target_name", "sign", "pass_rate", "avg_score", "answered", "created")
     list_display_links = ("number",)
-    list_filter = ("state", "verdict", "kind", "target")
+    list_filter = ("state", "verdict", "kind")
     search_fields = ("target_label", "target_slug", "=pk")
     list_per_page = 50
     show_full_result_count = False
@@ -62,28 +53,29 @@ class RunListPage(EvalAdmin):
 
     @admin.display(description="Run", ordering="pk")
     def number(self, run: Run) -> str:
-        return f"Run {run.pk}"
+        kind = "" if run.kind == Run.Kind.FULL else f" ({run.get_kind_display().lower()})"
+        return f"Run {run.pk}{kind}"
+
+    @admin.display(description="Target", ordering="target_label")
+    def target_name(self, run: Run) -> str:
+        return run.target_label
 
     @admin.display(description="Verdict, or state")
     def sign(self, run: Run) -> SafeString:
         return render_to_string("ai_eval/badge.html", {"sign": run_sign(run.state, run.verdict)})
 
-    @admin.display(description="Pass rate (95 %)")
+    @admin.display(description="Pass rate")
     def pass_rate(self, run: Any) -> str:
         return _figure(run.pass_rate_stored)
 
-    @admin.display(description="Average score of 5 (95 %)")
+    @admin.display(description="Average of 5")
     def avg_score(self, run: Any) -> str:
         return _figure(run.avg_score_stored)
 
-    @admin.display(description="Scored, of planned")
+    @admin.display(description="Scored")
     def answered(self, run: Any) -> str:
         counts = run.counts_stored
         return f"{counts['scored']} of {run.planned}" if counts else f"{run.planned} planned"
-
-    @admin.display(description="Kind")
-    def kind_of(self, run: Run) -> str:
-        return run.get_kind_display()
 
     @admin.display(description="Launched", ordering="created_at")
     def created(self, run: Run) -> Any:

@@ -96,6 +96,7 @@ class RunPages(EvalAdmin):
             f"Run {run.pk} of {run.target_label}",
             run=run,
             verdict=verdict,
+            took=run.finished_at - run.started_at if run.finished_at and run.started_at else None,
             gate_sentence=gate_sentence(verdict) if verdict else "",
             counts_sentence=counts_sentence(verdict) if verdict else "",
             thresholds=_thresholds(verdict),
@@ -295,7 +296,8 @@ def _coverage_rows(run: Run, verdict: Verdict | None) -> list[dict[str, Any]]:
             "info": info,
             "required": info["id"] in required,
             "judge": run.snapshot["judges"].get(info["id"]),
-            "figures": found.get(info["id"]),
+            "figures": (figures := found.get(info["id"])),
+            "below": figures.scored - figures.passed if figures else 0,
             "links": {
                 graded: AnswerFilter(grader=info["id"], graded=graded).query() for graded in GRADED_WORDS
             },

@@ -57,8 +57,15 @@ def counts_sentence(verdict: Verdict) -> str:
     return ", ".join(parts)
 
 
-def money_text(cost: float | None) -> str:
-    """US dollars with as many digits as the sum needs; an unknown price is no zero."""
-    if cost is None:
+def duration_text(seconds: float | None) -> str:
+    """`0.4 s`, `40 s`, `12 min`, `3 h 20 min`, `5 days`; rounded as one tells it. `unknown` for None."""
+    if seconds is None:
         return "unknown"
-    return f"${cost:,.2f}" if cost >= 1 or cost == 0 else f"${cost:.3g}" if cost >= 0.0001 else f"${cost:.1e}"
+    if seconds < 0.05:
+        return "under 0.1 s"
+    if seconds < 90:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{round(seconds)} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes < 48 * 60 else f"{minutes // 1440} days"

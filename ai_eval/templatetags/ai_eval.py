@@ -1,6 +1,7 @@
 """What templates of the admin need: signs, figures and charts."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from django import template
@@ -8,8 +9,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from ai_eval.admin import words
+from ai_eval.llm_prices import dollars
 from ai_eval.models import Run
-from ai_eval.runs.wording import figure_text, money_text
+from ai_eval.runs.wording import duration_text, figure_text
 from ai_eval.stats import Figure
 
 register = template.Library()
@@ -70,10 +72,16 @@ def label_of(labels: Mapping[str, str], name: str) -> str:
 @register.filter
 def money(cost: float | None) -> str:
     """US dollars, or `unknown`."""
-    return money_text(cost) if isinstance(cost, int | float) else "unknown"
+    return dollars(cost) if isinstance(cost, int | float) else "unknown"
 
 
 @register.filter
 def plain(number: float | None) -> str:
     """A number with up to four digits and no trailing zeros; `unknown` for None."""
     return f"{number:.4g}" if isinstance(number, int | float) else "unknown"
+
+
+@register.filter
+def duration(seconds: float | timedelta | None) -> str:
+    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`; `unknown` for None."""
+    return duration_text(seconds.total_seconds() if isinstance(seconds, timedelta) else seconds)

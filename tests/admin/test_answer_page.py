@@ -222,7 +222,7 @@ def test_the_cost_of_an_answer_is_unknown_and_not_nothing(operator: Client):
     answer = answer_to("one")
     assert "Cost unknown" in words(shown(operator, page_of(answer)))
     Answer.objects.filter(pk=answer.pk).update(cost=0.00042)
-    assert "Cost $0.00042" in words(shown(operator, page_of(answer)))
+    assert "Cost $0.0004" in words(shown(operator, page_of(answer)))
 
 
 def test_a_run_with_trials_tells_which_trial_an_answer_is(operator: Client):
