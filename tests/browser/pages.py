@@ -80,7 +80,7 @@ PAGES = [
     ),
     *(
         Page("progress", name, run(name), user="olga")
-        for name in ("pending", "running", "interrupted", "cancelled", "error", "failed")
+        for name in ("pending", "running", "interrupted", "cancelled", "error")
     ),
     Page("run_changelist", shows=("target label", "deleted label")),
     *(

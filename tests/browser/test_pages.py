@@ -79,16 +79,22 @@ SCRIPTED_LINKS = """
 
 WIDER = """
 () => {
-    const width = document.documentElement.clientWidth;
     const scrolls = element => {
-        for (let each = element.parentElement; each; each = each.parentElement) {
+        for (let each = element; each !== document.body; each = each.parentElement) {
             if (getComputedStyle(each).overflowX !== "visible") return true;
         }
         return false;
     };
-    return [...document.body.querySelectorAll("*")]
-        .filter(each => each.getBoundingClientRect().right > width + 1 && !scrolls(each))
-        .map(each => each.outerHTML.slice(0, 120));
+    const within = document.createRange();
+    const right = element => {
+        within.selectNodeContents(element);  // its texts may stand out where its box does not
+        return Math.max(element.getBoundingClientRect().right, within.getBoundingClientRect().right);
+    };
+    const wider = [...document.body.querySelectorAll("*")]
+        .filter(each => right(each) > document.documentElement.clientWidth + 1 && !scrolls(each));
+    return wider
+        .filter(each => !wider.some(other => other !== each && each.contains(other)))
+        .map(each => each.outerHTML.slice(0, 200));
 }
 """
 
