@@ -12,6 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from ai_eval.admin.base import EvalAdmin
+from ai_eval.admin.filters import ChoicesInRow
 from ai_eval.admin.words import run_sign
 from ai_eval.errors import StateError
 from ai_eval.models import Run
@@ -23,12 +24,12 @@ from ai_eval.stats import Figure
 class RunListPage(EvalAdmin):
     list_display = ("number", "target_name", "sign", "pass_rate", "avg_score", "answered", "created")
     list_display_links = ("number",)
-    list_filter = ("state", "verdict", "kind")
+    list_filter = (("state", ChoicesInRow), ("verdict", ChoicesInRow))
     search_fields = ("target_label", "target_slug", "=pk")
     list_per_page = 50
     show_full_result_count = False
     ordering = ("-pk",)
-    change_list_template = "ai_eval/run/list.html"
+    change_list_template = "ai_eval/change_list.html"
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
