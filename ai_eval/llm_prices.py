@@ -41,9 +41,10 @@ class Price:
 
 def dollars(amount: float) -> str:
     """`$12.30`, `$0.0042`; what is too little to show says so, and is not 0."""
-    if amount == 0 or amount >= 1:
-        return f"${amount:,.2f}"
-    return f"${amount:.4f}" if amount >= 0.0001 else "less than $0.0001"
+    if 0 < amount < 0.0001:
+        return "less than $0.0001"
+    whole, _, fraction = f"{amount:,.4f}".partition(".")
+    return f"${amount:,.2f}" if amount >= 1 else f"${whole}.{fraction[:2]}{fraction[2:].rstrip('0')}"
 
 
 def list_price(model: str, api_base: str = "") -> tuple[Price | None, str]:

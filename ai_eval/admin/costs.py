@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from ai_eval.llm_prices import dollars
 from ai_eval.runs.estimate import Estimate, LastRun
 from ai_eval.runs.spending import TARGET, Paid
-from ai_eval.wording import listed
 
 
 def times(number: int, noun: str) -> str:
@@ -15,27 +14,26 @@ def times(number: int, noun: str) -> str:
 
 def calls_told(estimate: Estimate) -> tuple[str, str]:
     """How many calls of models the run makes, and what may add to them."""
-    parts = [times(estimate.target_calls, "call")] if estimate.target_calls else []
-    parts += [f"at most {times(estimate.judge_calls, 'call')} by judges"] if estimate.judge_calls else []
-    more = []
+    parts = [f"{estimate.target_calls:,} of the target"] if estimate.target_calls else []
+    parts += [f"at most {estimate.judge_calls:,} of judges"] if estimate.judge_calls else []
+    more = ["a retry, and a judge's second try, may add to them"] if parts else []
     if estimate.agent_runs:
-        more.append(f"beside what the agent asks itself in {times(estimate.agent_runs, 'run')}")
-    if parts:
-        more.append("a retry, and a judge's second try, may add to them")
+        parts.insert(0, f"{times(estimate.agent_runs, 'run')} of the agent")
+        more.insert(0, "how many models the agent asks, it alone knows")
     return ", ".join(parts) or "none", "; ".join(more)
 
 
 def expected_told(estimates: Sequence[Estimate]) -> tuple[str, str]:
     """What these runs will probably cost together, and how that is known."""
     amounts = [each.expected.amount for each in estimates if each.expected.amount is not None]
-    unknown = list(dict.fromkeys(role for each in estimates for role in each.expected.unknown))
+    unknown = list(dict.fromkeys(why for each in estimates for why in each.expected.unknown))
     because = list(dict.fromkeys(known for each in estimates for known in each.expected.because))
     if not amounts:
-        return ("unknown", f"unknown for {listed(unknown)}") if unknown else ("nothing", "no model is asked")
-    basis = "; ".join(because)
-    if unknown:
-        return f"about {dollars(sum(amounts))} and more", f"{basis}; unknown for {listed(unknown)}"
-    return f"about {dollars(sum(amounts))}", basis
+        return ("unknown", "; ".join(unknown)) if unknown else ("nothing", "no model is asked")
+    basis = "; ".join([*because, *unknown])
+    amount = dollars(sum(amounts))
+    about = amount if amount.startswith("less") else f"about {amount}"
+    return f"{about}{' and more' if unknown else ''}", basis
 
 
 def last_told(last: LastRun) -> tuple[str, str]:

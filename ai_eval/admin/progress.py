@@ -22,7 +22,7 @@ from ai_eval.permissions import READ, RUN
 from ai_eval.runs.control import cancel, resume
 from ai_eval.runs.derive import regrade, retry_missing
 from ai_eval.runs.once import begin_once
-from ai_eval.runs.progress import Watched, watch
+from ai_eval.runs.progress import Pace, Watched, watch
 from ai_eval.runs.spending import Paid, asks_its_target
 from ai_eval.wording import one_line
 
@@ -80,6 +80,13 @@ def duration(seconds: float) -> str:
     if minutes < 90:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60} min" if minutes < 48 * 60 else f"{minutes // 1440} days"
+
+
+def speed_told(pace: Pace | None) -> str:
+    """`12 answers` of a minute; empty where that can't be told."""
+    if pace is None or pace.per_minute is None:
+        return ""
+    return f"{pace.per_minute:.0f} answers" if pace.per_minute >= 10 else f"{pace.per_minute:.2g} answers"
 
 
 def worked_on(watched: Watched) -> str:
@@ -164,6 +171,7 @@ class ProgressPages(EvalAdmin):
             "parts": parts_of(watched),
             "costs": costs_of(watched.counted.paid),
             "percent": 100 * watched.counted.ended // max(1, watched.run.planned),
+            "speed": speed_told(watched.pace),
             "pace_window": duration(watched.pace.seconds) if watched.pace else "",
             "time_left": None if watched.seconds_left is None else duration(watched.seconds_left),
             "asks_models": asks_its_target(watched.run) or bool(watched.run.snapshot["judges"]),

@@ -41,7 +41,7 @@ class Expected:
     because: Sequence[str]
     """How the amount is known, one sentence for each part that has one."""
     unknown: Sequence[str]
-    """Roles whose cost can't be told."""
+    """Of each role whose cost can't be told, why."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _expected(
     for role, calls, price in wanted:
         known = _known_amount(snapshot, role, calls, price, last)
         if known is None:
-            unknown.append(role)
+            unknown.append(f"{role}: {_why_unknown(role, last)}")
         else:
             amounts.append(known[0])
             because.append(known[1])
@@ -152,6 +152,17 @@ def _known_amount(
         tokens = f"the tokens of {before.counted} of {before.calls} in run {last.run.pk}"
         return amount / before.counted * calls, f"{role}: {tokens}, at the list price"
     return None
+
+
+def _why_unknown(role: str, last: LastRun | None) -> str:
+    if last is None:
+        return "no complete run yet to judge by"
+    before = next((part for part in last.paid if part.role == role), None)
+    if before is None:
+        return f"run {last.run.pk} did not ask it"
+    if not before.counted:
+        return f"run {last.run.pk} tells neither price nor tokens"
+    return f"run {last.run.pk} tells its tokens, and no list their price"
 
 
 def _who(snapshot: dict[str, Any], role: str) -> tuple[str, ...] | None:
