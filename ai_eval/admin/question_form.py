@@ -81,7 +81,9 @@ class QuestionForm(forms.ModelForm):
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
     overwrite = forms.CharField(required=False, widget=forms.HiddenInput)
     input = VerbatimField(
-        required=False, help_text="The question as it is asked. Leave it empty where there are messages."
+        required=False,
+        label="Input",
+        help_text="The question as it is asked. Leave it empty where there are messages.",
     )
     messages = JSONTextField(
         required=False,

@@ -24,7 +24,7 @@ START = 160
 """Characters of a question that the list shows."""
 SEARCH_LIMIT = 200
 NAMED_WHEN_DELETED = 20
-LOOKUPS = ("dataset__id__exact", "enabled__exact")
+LOOKUPS = ("dataset__id__exact", "enabled__exact", "turns")
 DIGITS = re.compile("[0-9]{1,18}")
 
 
