@@ -79,18 +79,23 @@ class QuestionAdmin(EvalAdmin):
         ("What graders need to know", {"fields": ["data"]}),
     ]
 
-    @admin.display(description="Question")
+    @admin.display(description="Question, or its first turn")
     def asked(self, question: Any) -> str:
         text = question.first_turn if question.several else question.start
         return f"{text[:START]}…" if len(text or "") > START else text
 
     @admin.display(description="Turns")
     def turns(self, question: Any) -> str:
-        return "multi-turn, begins so" if question.several else "single-turn"
+        return "multi-turn" if question.several else "single-turn"
 
     @admin.display(description="Split", empty_value="none")
     def split_name(self, question: Any) -> str | None:
         return question.split
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """The dataset where there may be several."""
+        chosen = "dataset__id__exact" in request.GET
+        return [name for name in self.list_display if not (chosen and name == "dataset")]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return QuestionList

@@ -107,7 +107,7 @@ def test_a_broken_file_is_told_with_its_place(signed_in: SignIn, put: Put):
     shown = line(listed(signed_in("olga")), "broken.yaml")
     assert "invalid" in shown
     assert "line 3, column 15" in shown
-    assert "unknown" in shown  # no figure is given for what was not read
+    assert "questions unknown" in shown, "what was not read has no figure"
 
 
 def test_of_many_problems_the_first_are_shown_and_the_others_linked(signed_in: SignIn, put: Put):
