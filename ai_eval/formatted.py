@@ -8,7 +8,11 @@ LIMIT = 20_000
 """Characters. Markdown is parsed in more than linear time, and a page is no place for a book."""
 
 TAGS = frozenset(
-    "p br hr strong em s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6 table thead tbody tr th td".split()
+    {
+        *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote"),
+        *("ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6"),
+        *("table", "thead", "tbody", "tr", "th", "td"),
+    }
 )
 NOT_READ = ("link", "image", "autolink", "reference", "html_block", "html_inline")
 """A link is shown as it was written: it would lead where its words don't say, or tell its host who reads."""

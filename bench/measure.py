@@ -170,7 +170,7 @@ def check() -> dict:
 
 
 def pages(answers: int, targets: int, runs: int) -> dict:
-    """Server time of the admin's pages, in milliseconds: a run of many answers, and targets with many runs."""
+    """Server time of the admin's pages, in milliseconds: a run of many answers, targets with many runs."""
     return in_site([str(answers), str(targets), str(runs)], script="pages.py")
 
 

@@ -1,5 +1,6 @@
 """The form of a target: its fields, what can be chosen in them, and what is wrong with what was chosen."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +23,7 @@ from ai_eval.datasets.json_text import read_json
 from ai_eval.datasets.replies import REPLY_ENDINGS
 from ai_eval.errors import DatasetError, EvalError
 from ai_eval.failures import described
-from ai_eval.models import Question, Target
+from ai_eval.models import Question, Target, effective_settings
 from ai_eval.registries import ClassRegistry
 from ai_eval.wording import listed, one_line
 
@@ -121,6 +122,15 @@ class ParametersField(forms.JSONField):
 
     widget = AdminTextareaWidget
 
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """What was typed: Django's own reading of it fails on long numbers and deep nesting."""
+        return data
+
+    def prepare_value(self, value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        return json.dumps(value, ensure_ascii=False, indent=2) if value else ""
+
     def to_python(self, value: Any) -> Any:
         if not isinstance(value, str):
             return value
@@ -148,7 +158,14 @@ class TargetForm(GuardedForm):
     required_css_class = "required"
 
     mode = forms.ChoiceField(
-        label="Mode", choices=Target.Mode.choices, widget=forms.RadioSelect, initial=Target.Mode.AGENT
+        label="Mode",
+        choices=[
+            (Target.Mode.AGENT.value, "Agent: one of this site's own, which may act"),
+            (Target.Mode.CHAT.value, "Chat: a model with a prompt"),
+            (Target.Mode.RECORDED.value, "Recorded: replies from a file; nothing is asked"),
+        ],
+        widget=forms.RadioSelect,
+        initial=Target.Mode.AGENT,
     )
     agent = forms.ChoiceField(label="Agent", required=False)
     environment = forms.ChoiceField(
@@ -240,7 +257,22 @@ class TargetForm(GuardedForm):
         if target.gate_threshold is None:
             self.initial["gate_type"] = NO_GATE
         self.fields["label"].required = False
+        self._tell_defaults()
         self.gone = vanished(target) if target.pk is not None or target.slug else []
+
+    def _tell_defaults(self) -> None:
+        site = effective_settings()
+        self.fields["pass_threshold"].help_text = (
+            "Score, 0 to 5, from which an answer passes. "
+            f"Empty: the site's, now {site.question_pass_threshold:g}."
+        )
+        self.fields["response_char_limit"].help_text = (
+            "Characters of a response that a judge sees; what is stored is never cut. "
+            f"Empty: the site's, now {site.response_char_limit}."
+        )
+        self.fields[
+            "time_limit"
+        ].help_text = f"Seconds that an answer may take. Empty: the site's, now {site.time_limit:g}."
 
     def _choose(self, name: str, choices: Sequence[Any]) -> None:
         chosen = self.fields[name]

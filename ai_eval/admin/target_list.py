@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import BadRequest
@@ -29,6 +30,8 @@ METRICS: Mapping[str, str] = {
     Target.Metric.AVG_SCORE: "Average score of 5",
 }
 NO_RUN = "none"
+LONGEST_KEY = 18
+"""Digits of a number that every database takes for a key."""
 
 
 def spark_points(runs: Sequence[PastRun], metric: str) -> list[SparkPoint]:
@@ -55,6 +58,10 @@ def state_context(state: TargetState) -> dict[str, Any]:
         "points": spark_points(state.history, state.metric),
         "counts": counts_sentence(state.verdict) if state.verdict else "",
     }
+
+
+def _is_key(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= LONGEST_KEY
 
 
 class LastVerdictFilter(ListFilterInRow):
@@ -123,8 +130,10 @@ class TargetListPage(EvalAdmin):
         return rows
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        if any("\x00" in value for values in request.GET.lists() for value in values[1]):
+        if any("\x00" in value for _, values in request.GET.lists() for value in values):
             raise BadRequest("a value holds a NUL character")
+        if not all(map(_is_key, request.POST.getlist(ACTION_CHECKBOX_NAME))):
+            raise BadRequest("a selected target is no number of one")
         return super().changelist_view(request, {"title": "Targets", **(extra_context or {})})
 
     @admin.display(description="Target", ordering="label")

@@ -27,17 +27,21 @@ class Fact:
 def reading_context(target: Target) -> dict[str, Any]:
     """What the template needs; the notes are those of the form."""
     ticked = [id for id in target.graders if isinstance(id, str)]
+    notes = [*field_problems(target), *target_advice(target, wait=False)]
     return {
         "target": target,
         "asked": _asked(target),
-        "dataset": Fact("Dataset", target.dataset_reference, _source_label(target.dataset_source)),
+        "dataset": [
+            Fact("Dataset", target.dataset_reference, _source_label(target.dataset_source)),
+            *(Fact("It has", each.text) for each in notes if each.tone == "idle"),
+        ],
         "rows_query": urlencode({"source": target.dataset_source, "reference": target.dataset_reference}),
         "grader_groups": _ticked_groups(ticked, target.effective_required(graders.action_observing(ticked))),
         "rules": _rules(target),
         "parameters": json.dumps(target.parameters, ensure_ascii=False, indent=2)
         if target.parameters
         else "",
-        "notes": [*field_problems(target), *target_advice(target, wait=False)],
+        "notes": [each for each in notes if each.tone != "idle"],
     }
 
 

@@ -11,10 +11,10 @@ from django.db.models import Count, Max
 
 from ai_eval.datasets.base import registry
 from ai_eval.datasets.files import DOCUMENT_ENDINGS, find_file
-from ai_eval.datasets.loading import choose_rows, load_dataset
+from ai_eval.datasets.loading import choose_rows
+from ai_eval.datasets.readings import load
 from ai_eval.datasets.sources import DatabaseSource, FileSource
 from ai_eval.errors import DatasetError
-from ai_eval.failures import described
 from ai_eval.models import Dataset
 
 QUICK_BYTES = 60_000
@@ -93,7 +93,7 @@ def _look(source: str, reference: str) -> tuple[object, str]:
             stat = path.stat()
         except OSError as error:
             raise DatasetError(f"{reference}: can't be read: {error.strerror}") from error
-        stamp = (str(path), stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        stamp = (str(path), stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
         if stat.st_size > TOO_LARGE[path.suffix.lower()]:
             return stamp, NEVER
         return stamp, QUICK if stat.st_size <= QUICK_BYTES else SLOW
@@ -108,11 +108,9 @@ def _look(source: str, reference: str) -> tuple[object, str]:
 
 def _read(source: str, reference: str) -> DatasetSummary:
     try:
-        loaded = load_dataset(source, reference)
+        loaded = load(source, reference)
     except DatasetError as error:
         return DatasetSummary(problems=tuple(error.problems))
-    except Exception as error:  # noqa: BLE001 - an app's own source may raise anything, and the page must open
-        return DatasetSummary(problems=(f"the dataset source {source} failed: {described(error)}",))
     enabled = choose_rows(loaded.rows, "")
     return DatasetSummary(
         questions=len(loaded.rows),

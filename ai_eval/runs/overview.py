@@ -99,8 +99,10 @@ def target_states(targets: Iterable[Target]) -> list[TargetState]:
     """One for each target, in their order, in four queries."""
     targets = list(targets)
     pks = [target.pk for target in targets]
-    bounds = Target.objects.filter(pk__in=pks).values_list(
-        "pk", Subquery(_newest_first().values("pk")[HISTORY - 1 : HISTORY]), last_complete()
+    bounds = (
+        Target.objects.filter(pk__in=pks)
+        .order_by()
+        .values_list("pk", Subquery(_newest_first().values("pk")[HISTORY - 1 : HISTORY]), last_complete())
     )
     since: dict[int, int | None] = {}
     last: dict[int, int | None] = {}

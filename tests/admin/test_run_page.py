@@ -72,7 +72,10 @@ def test_each_grader_shows_how_often_it_scored_and_its_mean(operator: Client):
     graders = ["contains_done", "skips_grader", "raises_grader"]
     run = run_target(make_target(["one", "blank"], graders=graders, required=["contains_done"]))
     text = words(shown(operator, page_of(run)))
-    assert "Says done contains_done deterministic 1 of 2 see the 1 that did not 2.50 2 of 2 0 0 0 required" in text
+    assert (
+        "Says done contains_done deterministic 1 of 2 see the 1 that did not 2.50 2 of 2 0 0 0 required"
+        in text
+    )
     assert "Skips skips_grader deterministic 0 of 0 undefined 0 of 2 2 0 0" in text
     assert "Raises raises_grader deterministic 0 of 0 undefined 0 of 2 0 2 0" in text
 
