@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from ai_eval.models import Answer, Run, Target
 from ai_eval.runs.launch import launch, prepare
-from tests.admin.test_target_form import ADD, HOSTILE, change, filled, page
+from tests.admin.target_forms import ADD, HOSTILE, change, filled, page
 from tests.runs.making import make_dataset, make_target
 
 SignedIn = Callable[[str], Client]
