@@ -20,11 +20,14 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
+def printable(text: str) -> str:
+    """`text` on one line, whole, without what could move a cursor or reorder a line."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+
+
 def one_line(text: str) -> str:
-    """`text` on one line, shortened, without what could move a cursor or reorder a line."""
-    head = text[: SHOWN_LENGTH + 1]
-    flat = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in head)
-    return shorten(flat + text[SHOWN_LENGTH + 1 :], SHOWN_LENGTH)
+    """The same, shortened."""
+    return shorten(printable(text[: SHOWN_LENGTH + 1]) + text[SHOWN_LENGTH + 1 :], SHOWN_LENGTH)
 
 
 def quoted(text: str) -> str:

@@ -25,7 +25,7 @@ from ai_eval.errors import DatasetError, EvalError
 from ai_eval.failures import described
 from ai_eval.models import Question, Target, effective_settings
 from ai_eval.registries import ClassRegistry
-from ai_eval.wording import listed, one_line
+from ai_eval.wording import listed, one_line, printable
 
 Choices = list[tuple[str, str]]
 NO_GATE = "none"
@@ -39,7 +39,7 @@ def registered_choices(registry: ClassRegistry[Any], stored: str, nothing: str) 
 
 
 def missing_label(name: str) -> str:
-    return f"{one_line(name)}: missing, no app registers it any more"
+    return f"{printable(name)}: missing, no app registers it any more"
 
 
 @dataclass(frozen=True)

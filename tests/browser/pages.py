@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from ai_eval.models import EvalSettings, Grade, JudgeSettings
 from tests.browser.site import Site
 
 PREFIX = "ai_eval_"
@@ -62,6 +63,18 @@ def question(site: Site) -> Sequence[Any]:
     return (site.question,)
 
 
+def grade(answer: str, grader: str) -> Callable[[Site], Sequence[Any]]:
+    return lambda site: (Grade.objects.get(answer=site.answers[answer], grader=grader).pk,)
+
+
+def judge_settings(site: Site) -> Sequence[Any]:
+    return (JudgeSettings.objects.get(grader=site.judge).pk,)
+
+
+def settings(site: Site) -> Sequence[Any]:
+    return (EvalSettings.objects.get().pk,)
+
+
 PAGES = [
     Page("app_list"),
     Page("target_changelist", shows=("target label", "chat label")),
@@ -90,6 +103,8 @@ PAGES = [
             *("without target", "pending", "running", "interrupted", "cancelled", "error"),
         )
     ),
+    Page("run_snapshot", "agent", run("failed"), user="olga"),
+    Page("run_snapshot", "chat", run("undecided"), user="olga", shows=("system prompt",)),
     Page("run_delete", "", run("failed"), shows=("target label",)),
     Page("run_history", "", run("failed")),
     *(
@@ -99,6 +114,12 @@ PAGES = [
             *("changes", "bad", "fails", "judge", "clamped", "turns"),
         )
     ),
+    Page("answer_formatted", "", answer("hostile"), user="olga"),
+    Page("answer_calls", "many", answer("many calls"), user="olga", shows=("call", "call key")),
+    Page("answer_calls", "one", answer("one call"), user="olga", shows=("argument",)),
+    Page("grade", "bad", grade("bad", "house_tone"), user="olga", shows=("raw reply",)),
+    Page("grade", "unusable", grade("judge", "house_tone"), user="olga", shows=("unusable reply",)),
+    Page("grade", "no judge", grade("hostile", "contains_done"), user="olga"),
     Page("dataset_changelist", shows=("dataset label",)),
     Page("dataset_add"),
     Page("dataset_change", "", dataset, shows=("dataset label",)),
@@ -116,11 +137,26 @@ PAGES = [
     Page("judgesettings_changelist"),
     Page("judge", "with a prompt", lambda site: (site.judge,), shows=("prompt", "judge model")),
     Page("judge", "as it comes", lambda site: ("groundedness_grader",)),
+    Page("judgesettings_delete", "", judge_settings, user="root"),
+    Page("judgesettings_history", "", judge_settings),
     Page("evalsettings_changelist"),
+    Page("evalsettings_history", "", settings),
 ]
 
-POSTED = {"cancel", "resume", "regrade", "retry_missing"}
+POSTED = {"cancel", "resume", "regrade", "retry_missing", "target_advice", "judge_preview"}
 """Addresses that take a POST only, and show no page of their own."""
+
+FILES = {"run_json", "answer_text", "grade_text"}
+"""Sent to be kept, not shown."""
+
+PARTS = {"dataset_state"}
+"""A line of another page, loaded by it."""
+
+LED_ON = {"judgesettings_change", "evalsettings_change"}
+"""Addresses that the admin makes by itself, and that lead to a page of ours."""
+
+NOBODY = {"run_add", "judgesettings_add", "evalsettings_add", "evalsettings_delete"}
+"""Addresses that the admin makes by itself, for what nobody may do."""
 
 
 def names() -> set[str]:

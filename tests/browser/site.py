@@ -247,8 +247,8 @@ def broken(site: Site) -> None:
     gone = make_target(
         slug="gone",
         label="Gone",
-        agent=hostile("agent"),
-        environment=hostile("environment"),
+        agent=hostile_id("agent"),
+        environment=hostile_id("environment"),
         graders=["contains_done", hostile("grader")],
     )
     Target.objects.filter(pk=gone.pk).update(

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page as PlaywrightPage
 
+from ai_eval.models import EvalSettings
 from tests.browser.chromium import NARROW, Visitor
 from tests.browser.hostile import RENDERED, hostile, hostile_id
-from tests.browser.pages import PAGES, POSTED, Page, each_page, names
+from tests.browser.pages import FILES, LED_ON, NOBODY, PAGES, PARTS, POSTED, Page, address, each_page, names
 from tests.browser.site import Site
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
@@ -18,7 +19,15 @@ Visit = Callable[..., Visitor]
 
 
 def test_every_page_of_the_admin_is_on_the_list_of_pages():
-    assert names() == {page.name for page in PAGES} | POSTED
+    assert names() == {page.name for page in PAGES} | POSTED | FILES | PARTS | LED_ON | NOBODY
+
+
+@pytest.mark.parametrize("name", sorted(NOBODY))
+def test_what_nobody_may_do_is_refused_to_a_superuser_too(name: str, site: Site, visit_as: Visit):
+    arguments = () if name.endswith("_add") else (EvalSettings.objects.get().pk,)
+    visitor = visit_as("root")
+    assert visitor.visit(address(name, *arguments)) == 403
+    visitor.expect("403")
 
 
 @pytest.fixture
