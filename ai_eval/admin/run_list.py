@@ -29,7 +29,7 @@ class RunListPage(EvalAdmin):
     list_per_page = 50
     show_full_result_count = False
     ordering = ("-pk",)
-    change_list_template = "ai_eval/change_list.html"
+    change_list_template = "ai_eval/run_list.html"
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
