@@ -33,6 +33,9 @@ demo: $(VENV)/site.stamp ## two help-desk agents on six questions: no key, no se
 
 serve: $(VENV)/site.stamp ## the demo site with its admin at http://127.0.0.1:8000/admin/
 	@$(DEMO_ENV) $(PY) manage.py migrate --verbosity 0
+	@$(DEMO_ENV) $(PY) manage.py shell --no-imports -c "from django.contrib.auth.models import User; \
+		raise SystemExit(not User.objects.filter(is_superuser=True).exists())" \
+		|| { echo "An account for the admin:"; $(DEMO_ENV) $(PY) manage.py createsuperuser; }
 	$(DEMO_ENV) $(PY) manage.py runserver
 
 test: ## the whole suite on SQLite, then what touches the database on PostgreSQL
