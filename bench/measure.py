@@ -75,7 +75,7 @@ def in_site(
         subprocess.run(run, env=environment, check=True, cwd=ROOT)
         command = [sys.executable, str(ROOT / "bench" / script), *arguments]
         printed = subprocess.run(
-            command, env=environment, check=True, cwd=ROOT, capture_output=True, text=True
+            command, env=environment, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
         return json.loads(printed.stdout.splitlines()[-1])
 
