@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 ANSWER = "It is on the second shelf."
+HELD_SECONDS = 0.02
 VERDICT = '{"score": 4, "reason": "says where it is"}'
 
 
@@ -46,7 +47,7 @@ class Reply:
     """What the server does with one request.
 
     `body` replaces the whole document that `text`, `finish_reason`, `usage`, `model`, `tool_calls` and
-    `message` make. `action` is `answer`, `hang` (never answers), `close` (hangs up at once), `cut` (hangs up
+    `message` make. `until` holds the reply back until the test has set it. `action` is `answer`, `hang` (never answers), `close` (hangs up at once), `cut` (hangs up
     in the middle of the body) or `trickle` (a byte every 50 ms). `latency` is seconds before any of these.
     """
 
@@ -63,6 +64,7 @@ class Reply:
     body: str | bytes | dict[str, Any] | None = None
     action: str = "answer"
     latency: float = 0.0
+    until: threading.Event | None = None
 
     def content(self, seen: Seen) -> bytes:
         """The body's bytes."""
@@ -243,10 +245,18 @@ class _Connection(asyncio.Protocol):
         reply = server.next_reply(seen)
         server.in_flight += 1
         server.peak = max(server.peak, server.in_flight)
-        if reply.latency:
+        if reply.until is not None and not reply.until.is_set():
+            asyncio.get_running_loop().call_later(HELD_SECONDS, self.when_free, reply, seen)
+        elif reply.latency:
             asyncio.get_running_loop().call_later(reply.latency, self.act, reply, seen)
         else:
             self.act(reply, seen)
+
+    def when_free(self, reply: Reply, seen: Seen) -> None:
+        if reply.until is None or reply.until.is_set():
+            self.act(reply, seen)
+        elif not self.transport.is_closing():
+            asyncio.get_running_loop().call_later(HELD_SECONDS, self.when_free, reply, seen)
 
     def act(self, reply: Reply, seen: Seen) -> None:
         if reply.action == "hang":
