@@ -47,8 +47,9 @@ class Reply:
     """What the server does with one request.
 
     `body` replaces the whole document that `text`, `finish_reason`, `usage`, `model`, `tool_calls` and
-    `message` make. `until` holds the reply back until the test has set it. `action` is `answer`, `hang` (never answers), `close` (hangs up at once), `cut` (hangs up
-    in the middle of the body) or `trickle` (a byte every 50 ms). `latency` is seconds before any of these.
+    `message` make. `action` is `answer`, `hang` (never answers), `close` (hangs up at once), `cut` (hangs up
+    in the middle of the body) or `trickle` (a byte every 50 ms). `latency` is seconds before any of these;
+    `until` holds all of it back until the test has set it.
     """
 
     text: str | None = ANSWER

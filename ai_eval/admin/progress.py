@@ -24,6 +24,7 @@ from ai_eval.runs.derive import regrade, retry_missing
 from ai_eval.runs.once import begin_once
 from ai_eval.runs.progress import Pace, Watched, watch
 from ai_eval.runs.spending import Paid, asks_its_target
+from ai_eval.runs.wording import duration_text
 from ai_eval.wording import one_line
 
 BAR_WIDTH = 1000
@@ -72,16 +73,6 @@ def costs_of(paid: Sequence[Paid]) -> list[Cost]:
     return [Cost(each.role, cost_told(each), basis_told(each)) for each in paid]
 
 
-def duration(seconds: float) -> str:
-    """`40 s`, `12 min`, `3 h 20 min`; rounded as one tells it."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    if minutes < 90:
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min" if minutes < 48 * 60 else f"{minutes // 1440} days"
-
-
 def speed_told(pace: Pace | None) -> str:
     """`12 answers` of a minute; empty where that can't be told."""
     if pace is None or pace.per_minute is None:
@@ -96,11 +87,13 @@ def worked_on(watched: Watched) -> str:
         if watched.in_hand:
             return f"workers hold {times(watched.in_hand, 'answer')}"
         idle = watched.idle_seconds
-        waiting = "" if idle is None else f", {duration(idle)} after workers were called"
+        waiting = "" if idle is None else f", {duration_text(idle)} after workers were called"
         nobody = (
             "no worker has taken it yet" if run.started_at is None else "no worker is at it at this moment"
         )
-        return f"{nobody}{waiting}; if that lasts longer than {duration(grace)}, it counts as interrupted"
+        return (
+            f"{nobody}{waiting}; if that lasts longer than {duration_text(grace)}, it counts as interrupted"
+        )
     if watched.in_hand:
         return f"workers still hold {times(watched.in_hand, 'answer')}, no further call is begun"
     return "nobody"
@@ -172,8 +165,8 @@ class ProgressPages(EvalAdmin):
             "costs": costs_of(watched.counted.paid),
             "percent": 100 * watched.counted.ended // max(1, watched.run.planned),
             "speed": speed_told(watched.pace),
-            "pace_window": duration(watched.pace.seconds) if watched.pace else "",
-            "time_left": None if watched.seconds_left is None else duration(watched.seconds_left),
+            "pace_window": duration_text(watched.pace.seconds) if watched.pace else "",
+            "time_left": None if watched.seconds_left is None else duration_text(watched.seconds_left),
             "asks_models": asks_its_target(watched.run) or bool(watched.run.snapshot["judges"]),
             "kept_count": (timezone.now() - watched.counted.at).total_seconds() > KEPT_TOLD_SECONDS,
             "worked_on": worked_on(watched),

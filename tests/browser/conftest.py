@@ -16,8 +16,12 @@ from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 
+from ai_eval.models import EvalSettings
 from tests.browser.chromium import NAMES, PROGRAM, Chromium, Visitor, find_program
-from tests.browser.site import Site, make_site
+from tests.browser.desk import QUESTIONS, Model
+from tests.browser.site import Site, make_cast, make_site
+from tests.llm_server import LLMServer
+from tests.runs.making import make_dataset
 
 FAILED = pytest.StashKey[bool]()
 PICTURES = Path(django_settings.BASE_DIR) / "var" / "browser"
@@ -149,3 +153,22 @@ def worker_pids() -> list[int]:
         if int(parent) == os.getpid() and b"ai_eval_worker" in command:
             children.append(int(status.parent.name))
     return children
+
+
+@pytest.fixture
+def model() -> Iterator[tuple[Model, LLMServer]]:
+    model = Model()
+    with LLMServer(model) as server:
+        yield model, server
+
+
+@pytest.fixture
+def desk(live_server, worker_processes, model) -> Model:
+    """A site with people and questions, whose judges ask the local model."""
+    talker, server = model
+    EvalSettings.objects.create(
+        judge_model="openai/judge", judge_api_base=server.url, rate_limit_max_retries=0
+    )
+    make_cast()
+    make_dataset("shelves", [f"Where is book {n}?" for n in range(QUESTIONS)])
+    return talker

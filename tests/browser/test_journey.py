@@ -1,63 +1,14 @@
 """The whole way in a real Chromium: a target is made, run, watched, cancelled and resumed, a failure read."""
 
-import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
-
-from ai_eval.models import Answer, EvalSettings, Run, Target
+from ai_eval.models import Answer, Run, Target
 from tests.browser.chromium import Visitor
-from tests.browser.site import make_cast
-from tests.llm_server import LLMServer, Reply, Seen
-from tests.runs.making import make_dataset
+from tests.browser.desk import AT_ONCE, QUESTIONS, Model
 
 Visit = Callable[..., Visitor]
-QUESTIONS = 12
-AT_ONCE = 3
-"""Answers that the model gives before it waits to be let go on."""
-
 TARGETS = "/admin/ai_eval/target/"
 PATIENCE = 60.0
-
-
-class Model:
-    """Answers and judges. It gives `AT_ONCE` answers and keeps the others back until it is `free`."""
-
-    def __init__(self) -> None:
-        self.answered = 0
-        self.free = threading.Event()
-
-    def __call__(self, seen: Seen) -> Reply:
-        if "response_format" in seen.body or "score" in seen.prompt:
-            bad = "book 2" in seen.prompt
-            told = {
-                "score": 1 if bad else 5,
-                "reason": "says nothing of the shelf" if bad else "names the shelf",
-            }
-            return Reply(text=json.dumps(told))
-        self.answered += 1
-        at_once = self.answered <= AT_ONCE
-        return Reply(text="It is on the second shelf.", until=None if at_once else self.free)
-
-
-@pytest.fixture
-def model() -> Iterator[tuple[Model, LLMServer]]:
-    model = Model()
-    with LLMServer(model) as server:
-        yield model, server
-
-
-@pytest.fixture
-def desk(live_server, worker_processes, model) -> Model:
-    """A site with people and questions, whose judges ask the local model."""
-    talker, server = model
-    EvalSettings.objects.create(
-        judge_model="openai/judge", judge_api_base=server.url, rate_limit_max_retries=0
-    )
-    make_cast()
-    make_dataset("shelves", [f"Where is book {n}?" for n in range(QUESTIONS)])
-    return talker
 
 
 def make_the_target(visit_as: Visit, address: str) -> Target:

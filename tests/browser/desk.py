@@ -1,0 +1,30 @@
+"""A model that can be held back, so that the middle of a run can be looked at."""
+
+import json
+import threading
+
+from tests.llm_server import Reply, Seen
+
+QUESTIONS = 12
+AT_ONCE = 3
+"""Answers that the model gives before it waits to be let go on."""
+
+
+class Model:
+    """Answers and judges. It gives `AT_ONCE` answers and keeps the others back until it is `free`."""
+
+    def __init__(self) -> None:
+        self.answered = 0
+        self.free = threading.Event()
+
+    def __call__(self, seen: Seen) -> Reply:
+        if "response_format" in seen.body or "score" in seen.prompt:
+            bad = "book 2" in seen.prompt
+            told = {
+                "score": 1 if bad else 5,
+                "reason": "says nothing of the shelf" if bad else "names the shelf",
+            }
+            return Reply(text=json.dumps(told))
+        self.answered += 1
+        at_once = self.answered <= AT_ONCE
+        return Reply(text="It is on the second shelf.", until=None if at_once else self.free)
