@@ -136,6 +136,7 @@ PAGES = [
     Page("graders"),
     Page("judgesettings_changelist"),
     Page("judge", "with a prompt", lambda site: (site.judge,), shows=("prompt", "judge model")),
+    Page("judge", "in edit", lambda site: (site.judge,), user="vera", shows=("prompt", "judge model")),
     Page("judge", "as it comes", lambda site: ("groundedness_grader",)),
     Page("judgesettings_delete", "", judge_settings, user="root"),
     Page("judgesettings_history", "", judge_settings),
