@@ -146,6 +146,8 @@ def key_advisory(model: str, api_base: str, key_hosts: Sequence[str] = ()) -> st
 
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
+_NO_SECRET = re.compile(r"_HOSTS?$", re.IGNORECASE)
+"""Ends of names whose value is none, as AI_EVAL_KEY_HOSTS: where a key may go."""
 _SECRET_LENGTH = 6
 _SHAPES = (
     (re.compile(r"(?i)\b(bearer\s+)[\w.~+/=*-]{6,}"), rf"\g<1>{REDACTED}"),
@@ -170,7 +172,7 @@ def scrub(text: str) -> str:
     values = {
         value
         for name, value in os.environ.items()
-        if len(value) >= _SECRET_LENGTH and _SECRET_NAME.search(name)
+        if len(value) >= _SECRET_LENGTH and _SECRET_NAME.search(name) and not _NO_SECRET.search(name)
     }
     values |= {quote(value, safe="") for value in values}
     for value in sorted(values, key=len, reverse=True):

@@ -75,7 +75,8 @@ class EvalSettingsAdmin(EvalAdmin):
                 changed = form.changed_fields(before)
                 if changed:
                     made = before.pk is None
-                    form.instance.save()
+                    # A row that is there by now is not overwritten.
+                    form.instance.save(force_insert=made)
                     if made:
                         self.log_addition(request, form.instance, [{"added": {}}])
                     else:

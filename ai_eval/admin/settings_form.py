@@ -157,7 +157,10 @@ def setting_problem(name: str, value: Any) -> str:
 def _range(name: str) -> str:
     """The range in words, with its unit."""
     wanted, unit = VALUES[name.upper()][1], UNITS.get(name)
-    return f"{wanted[:1].upper()}{wanted[1:]}, {unit}." if unit else ""
+    if not unit:
+        return ""
+    told = wanted.replace("number", f"number {unit if unit.startswith('of ') else f'of {unit}'}", 1)
+    return f"{told[:1].upper()}{told[1:]}."
 
 
 @dataclass(frozen=True)

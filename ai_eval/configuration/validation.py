@@ -74,9 +74,10 @@ def _model_problems(target: Target) -> list[str]:
 
 def address_problem(address: str) -> str:
     """Why an endpoint's address can't be used, or nothing; an empty one is the provider's own."""
+    from ai_eval.configuration.pasted_keys import query_key_problem
     from ai_eval.llm_keys import base_problem
 
-    return base_problem(address) or ""
+    return base_problem(address) or query_key_problem(address)
 
 
 def _grader_problems(target: Target) -> list[str]:

@@ -62,6 +62,11 @@ class LostSettings:
     why: str
     targets: Sequence[Target]
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether no app registers the grader: one that is no judge still grades."""
+        return registry.get(self.settings.grader) is None
+
 
 @dataclass(frozen=True)
 class JudgeCatalogue:

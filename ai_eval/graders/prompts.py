@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,24 +85,25 @@ def check_template(template: str) -> list[str]:
     """
     problems: list[str] = []
     present: set[str] = set()
+    lines = [0, *(end.end() for end in re.finditer("\n", template))]
     for found in _DOLLAR.finditer(template):
         if found["escaped"]:
             continue
         name = found["name"] if found["braced"] is None else found["braced"]
         if name is None:
-            problems.append(f"{_place(template, found.start())}: a dollar sign is written $$")
+            problems.append(f"{_place(lines, found.start())}: a dollar sign is written $$")
         elif name in SLOTS:
             present.add(name)
         else:
-            problems.append(f"{_place(template, found.start())}: unknown slot {found[0]}{_hint(name)}")
+            problems.append(f"{_place(lines, found.start())}: unknown slot {found[0]}{_hint(name)}")
     problems += [f"the slot ${slot} is missing" for slot in SLOTS if slot not in present]
     return problems
 
 
-def _place(template: str, position: int) -> str:
-    line = template.count("\n", 0, position) + 1
-    column = position - template.rfind("\n", 0, position)
-    return f"line {line}, column {column}"
+def _place(lines: Sequence[int], position: int) -> str:
+    """`lines` are the positions at which the lines begin."""
+    line = bisect_right(lines, position)
+    return f"line {line}, column {position - lines[line - 1] + 1}"
 
 
 def _hint(name: str) -> str:

@@ -37,6 +37,9 @@ def preview_prompt(info: GraderInfo, template: str, answer: Answer) -> PromptPre
         return PromptPreview(unasked="it looks at an environment, and that of a stored answer is gone")
     if answer.response is None:
         return PromptPreview(unasked="this answer has no response, and no judge is asked about it")
+    if answer.ask_failure:
+        ended = answer.error or answer.ask_failure.replace("_", " ")
+        return PromptPreview(unasked=f"this answer is a failure, which no judge is asked about: {ended}")
 
     def prepare(grader: Grader) -> None:
         if isinstance(grader, LLMJudge):
@@ -82,7 +85,7 @@ def answers_to_preview(grader: str) -> OfferedAnswers:
 
 def _with_response() -> QuerySet[Answer]:
     shown = ("pk", "question_id", "trial", "position", "run__target_label")
-    return Answer.objects.filter(response__gt="").select_related("run").only(*shown)
+    return Answer.objects.filter(response__gt="", ask_failure="").select_related("run").only(*shown)
 
 
 def _runs_with(grader: str) -> list[int]:
