@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.admin.models import LogEntry
@@ -107,6 +108,7 @@ class JudgePage(EvalAdmin):
             stored=stored,
             prompt=long_text(stored.prompt),
             why=why,
+            is_missing=registry.get(grader) is None,
             parameters=json.dumps(stored.parameters, ensure_ascii=False) if stored.parameters else "",
             targets=targets_by_grader().get(grader, ()),
             may_see_targets=allowed(request.user, *READ),
@@ -219,14 +221,28 @@ def _preview(info: GraderInfo, stored: str, prompt: str, answer: str) -> dict[st
     preview = preview_prompt(info, template, chosen) if chosen is not None and not faults else None
     return {
         "offered": offered,
+        "options": _options(offered.answers, chosen),
         "chosen": chosen,
-        "chosen_listed": chosen is not None and any(each.pk == chosen.pk for each in offered.answers),
         "answer_note": note,
         "faults": faults,
         "from_built_in": is_blank(prompt),
         "preview": preview,
         "filled": long_text(preview.prompt) if preview and preview.prompt else None,
     }
+
+
+def _options(offered: Sequence[Answer], chosen: Answer | None) -> list[tuple[int, str]]:
+    """The answers to choose from, the chosen one among them."""
+    known = {each.pk for each in offered}
+    first = [chosen] if chosen is not None and chosen.pk not in known else []
+    return [
+        (
+            each.pk,
+            f"Run {each.run_id} of {one_line(each.run.target_label)}: {one_line(each.question_id)}, "
+            f"trial {each.trial}",
+        )
+        for each in (*first, *offered)
+    ]
 
 
 def _chosen_answer(given: str) -> tuple[Answer | None, str]:
