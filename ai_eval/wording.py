@@ -50,6 +50,11 @@ def shown(value: object) -> str:
     return "a list" if isinstance(value, list | tuple) else type(value).__name__
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 answer`, `3 answers`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def listed(names: Iterable[str], limit: int = 10) -> str:
     """The first names, and how many more there are."""
     names = [one_line(name) for name in names]

@@ -5,11 +5,7 @@ from collections.abc import Sequence
 from ai_eval.llm_prices import dollars
 from ai_eval.runs.estimate import Estimate, LastRun
 from ai_eval.runs.spending import TARGET, Paid
-
-
-def times(number: int, noun: str) -> str:
-    """`1 answer`, `3 answers`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+from ai_eval.wording import counted
 
 
 def calls_told(estimate: Estimate) -> tuple[str, str]:
@@ -18,7 +14,7 @@ def calls_told(estimate: Estimate) -> tuple[str, str]:
     parts += [f"at most {estimate.judge_calls:,} of judges"] if estimate.judge_calls else []
     more = ["a retry, and a judge's second try, may add to them"] if parts else []
     if estimate.agent_runs:
-        parts.insert(0, f"{times(estimate.agent_runs, 'run')} of the agent")
+        parts.insert(0, f"{counted(estimate.agent_runs, 'run')} of the agent")
         more.insert(0, "how many models the agent asks, it alone knows")
     return ", ".join(parts) or "none", "; ".join(more)
 
@@ -58,7 +54,7 @@ def cost_told(paid: Paid) -> str:
 def basis_told(paid: Paid) -> str:
     """Of how many calls price and tokens of one role are known."""
     what = "answer" if paid.role == TARGET else "grade"
-    price = f"price known for {paid.priced:,} of {times(paid.calls, what)}"
+    price = f"price known for {paid.priced:,} of {counted(paid.calls, what)}"
     if not paid.counted:
         return f"{price}, tokens for none"
     of = "" if paid.counted == paid.calls else f" in {paid.counted:,} of them"

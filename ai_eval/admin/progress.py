@@ -13,7 +13,7 @@ from django.utils.cache import patch_vary_headers
 
 from ai_eval.admin import words
 from ai_eval.admin.base import STOP_POLLING, EvalAdmin, go_to, is_fragment
-from ai_eval.admin.costs import basis_told, cost_told, times
+from ai_eval.admin.costs import basis_told, cost_told
 from ai_eval.admin.launching import LONGEST_ID, wake_on_commit
 from ai_eval.conf import site_settings
 from ai_eval.errors import EvalError
@@ -25,7 +25,7 @@ from ai_eval.runs.once import begin_once
 from ai_eval.runs.progress import Pace, Watched, watch
 from ai_eval.runs.spending import Paid, asks_its_target
 from ai_eval.runs.wording import duration_text
-from ai_eval.wording import one_line
+from ai_eval.wording import counted, one_line
 
 BAR_WIDTH = 1000
 KEPT_TOLD_SECONDS = 2.0
@@ -85,9 +85,9 @@ def worked_on(watched: Watched) -> str:
     run, grace = watched.run, site_settings().lease_seconds
     if run.state in Run.ACTIVE:
         if watched.in_hand:
-            return f"workers hold {times(watched.in_hand, 'answer')}"
+            return f"workers hold {counted(watched.in_hand, 'answer')}"
         idle = watched.idle_seconds
-        waiting = "" if idle is None else f", {duration_text(idle)} after workers were called"
+        waiting = "" if idle is None else f", {duration_text(max(1.0, idle))} after workers were called"
         nobody = (
             "no worker has taken it yet" if run.started_at is None else "no worker is at it at this moment"
         )
@@ -95,14 +95,14 @@ def worked_on(watched: Watched) -> str:
             f"{nobody}{waiting}; if that lasts longer than {duration_text(grace)}, it counts as interrupted"
         )
     if watched.in_hand:
-        return f"workers still hold {times(watched.in_hand, 'answer')}, no further call is begun"
+        return f"workers still hold {counted(watched.in_hand, 'answer')}, no further call is begun"
     return "nobody"
 
 
 def headline(watched: Watched) -> str:
     """What a run that is not at work waits for; empty for one that is."""
     run = watched.run
-    left = f"{watched.left:,} of {times(run.planned, 'answer')}"
+    left = f"{watched.left:,} of {counted(run.planned, 'answer')}"
     if run.state == Run.State.INTERRUPTED and run.started_at is None:
         return (
             f"No worker ever took this run. {left} are left; look into the server's log for why none started."
@@ -165,7 +165,7 @@ class ProgressPages(EvalAdmin):
             "costs": costs_of(watched.counted.paid),
             "percent": 100 * watched.counted.ended // max(1, watched.run.planned),
             "speed": speed_told(watched.pace),
-            "pace_window": duration_text(watched.pace.seconds) if watched.pace else "",
+            "pace_window": duration_text(max(1.0, watched.pace.seconds)) if watched.pace else "",
             "time_left": None if watched.seconds_left is None else duration_text(watched.seconds_left),
             "asks_models": asks_its_target(watched.run) or bool(watched.run.snapshot["judges"]),
             "kept_count": (timezone.now() - watched.counted.at).total_seconds() > KEPT_TOLD_SECONDS,

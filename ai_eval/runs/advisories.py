@@ -9,6 +9,7 @@ from ai_eval.models import Answer, Grade, Run
 from ai_eval.runs.verdict import PASSED, Coverage, Verdict
 from ai_eval.stats import reaches
 from ai_eval.trust import UNVALIDATED
+from ai_eval.wording import counted
 
 
 def run_advisories(run: Run, verdict: Verdict) -> list[str]:
@@ -57,15 +58,17 @@ def _count_advisories(verdict: Verdict) -> list[str]:
     found = []
     if counts["clamped"]:
         found.append(
-            f"{counts['clamped']} answers have a judge score outside its scale; it was clamped, "
-            "and counts as missing for the gate"
+            f"judge scores outside their scale in {counted(counts['clamped'], 'answer')}: "
+            "clamped, they count as missing for the gate"
         )
     if counts["truncated"]:
-        found.append(f"{counts['truncated']} responses were longer than what the judges were shown")
+        found.append(f"{counted(counts['truncated'], 'response')} longer than what the judges were shown")
     if counts["empty"]:
         found.append(f"{counts['empty']} of {counts['answers']} responses are empty")
     if counts["unscored"]:
-        found.append(f"{counts['unscored']} answers stand outside every figure: every grader skipped them")
+        found.append(
+            f"{counted(counts['unscored'], 'answer')} outside every figure, since every grader skipped"
+        )
     return found
 
 

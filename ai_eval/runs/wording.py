@@ -2,6 +2,7 @@
 
 from ai_eval.runs.verdict import Verdict
 from ai_eval.stats import Figure, reaches
+from ai_eval.wording import counted
 
 
 def figure_text(figure: Figure, digits: int = 3, reasons: bool = True) -> str:
@@ -44,15 +45,15 @@ def counts_sentence(verdict: Verdict) -> str:
     """What became of the planned answers; what did not occur is left out, beside the first three."""
     counts = verdict.counts
     parts = [f"{counts['scored']} of {counts['planned']} scored, {counts['passed']} passed"]
+    errors = {"target_errors": "target error", "provider_errors": "provider error"}
     words = {
-        "target_errors": "target errors",
-        "provider_errors": "provider errors",
         "degraded": "degraded",
         "empty": "empty",
         "unscored": "unscored",
         "clamped": "clamped",
         "truncated": "cut for the judges",
     }
+    parts += [counted(counts[key], noun) for key, noun in errors.items() if counts[key]]
     parts += [f"{counts[key]} {word}" for key, word in words.items() if counts[key]]
     return ", ".join(parts)
 

@@ -54,7 +54,7 @@ def test_an_undecided_run_tells_why_and_what_low_and_high_are(operator: Client):
     run = run_target(make_target(["one", "two"], graders=["contains_done", "raises_grader"]))
     text = words(shown(operator, page_of(run)))
     assert run.verdict == "undecided"
-    assert "Undecided because:" in text
+    assert "undecided: pass_rate 0 against 0.9 (hard gate): 2 of 2 answers have something missing" in text
     assert "2 of 2 answers have something missing, more than the allowed share of 0.1" in text
     assert "If all that is missing had failed, or passed 0 to 1" in text
 
@@ -73,7 +73,7 @@ def test_each_grader_shows_how_often_it_scored_and_its_mean(operator: Client):
     run = run_target(make_target(["one", "blank"], graders=graders, required=["contains_done"]))
     text = words(shown(operator, page_of(run)))
     assert (
-        "Says done contains_done deterministic 1 of 2 see the 1 that did not 2.50 2 of 2 0 0 0 required"
+        "Says done contains_done required deterministic 1 of 2 see the 1 that did not 2.50 2 of 2 0 0 0"
         in text
     )
     assert "Skips skips_grader deterministic 0 of 0 undefined 0 of 2 2 0 0" in text
