@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ai_eval.datasets.schema import KNOWN_KEYS
 from ai_eval.models import Answer, Grade, Run
 from ai_eval.stats import reaches
 
@@ -70,9 +71,11 @@ def question_turns(row: Mapping[str, Any]) -> list[Turn]:
 
 
 def question_parts(row: Mapping[str, Any]) -> list[Part]:
-    """What graders were given beside the question's own words."""
+    """What graders were given beside the question's own words, in the order of the documentation: PostgreSQL
+    keeps none."""
     own = ("id", "input", "messages")
-    return [Part(name, long_text(readable(value))) for name, value in row.items() if name not in own]
+    names = [name for name in KNOWN_KEYS if name in row] + sorted(row.keys() - set(KNOWN_KEYS))
+    return [Part(name, long_text(readable(row[name]))) for name in names if name not in own]
 
 
 @dataclass(frozen=True)

@@ -116,10 +116,11 @@ def test_a_transcript_is_shown_turn_by_turn(operator: Client):
 
 def test_what_graders_were_given_is_shown_under_its_own_keys(operator: Client):
     answer = answer_to(
-        {"id": "q", "input": "one", "expected_facts": ["open at nine"], "metadata": {"shelf": 4}}
+        {"id": "q", "input": "one", "zone": "b", "metadata": {"shelf": 4}, "expected_facts": ["open at nine"]}
     )
     text = words(shown(operator, page_of(answer)))
-    assert "What graders were given beside it (2) expected_facts • open at nine metadata" in text
+    assert "What graders were given beside it (3) expected_facts • open at nine metadata" in text
+    assert text.index("metadata") < text.index("zone")
 
 
 def test_what_a_judge_was_sent_and_replied_is_there_on_demand(
