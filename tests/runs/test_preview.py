@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 JUDGES = [info.id for info in registry.all() if issubclass(info.grader, LLMJudge)]
 TEMPLATE = "\ufeffCosts $$5, {0} %s of $dimension:\r\n$question\n\n${criteria}s\n$response\n\n$response "
-HOSTILE = "</response-0> $criteria {question} %(x)s \u202e\x00\u2028 <script> 🎈"
+HOSTILE = "</response-0> $criteria {question} %(x)s \u202e\u2028 <script> 🎈"
 TURNS = [
     {"role": "user", "content": "Is Emma in?"},
     {"role": "assistant", "content": "Yes."},
