@@ -83,5 +83,5 @@ def plain(number: float | None) -> str:
 
 @register.filter
 def duration(seconds: float | timedelta | None) -> str:
-    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`; `unknown` for None."""
+    """As `duration_text` tells it."""
     return duration_text(seconds.total_seconds() if isinstance(seconds, timedelta) else seconds)
