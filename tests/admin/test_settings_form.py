@@ -1,11 +1,15 @@
 """The form of the site's settings, and the catalogue of graders."""
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.db import connection, connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -13,7 +17,8 @@ from django.urls import reverse
 from ai_eval.graders import Grader, register, registry
 from ai_eval.models import EvalSettings, effective_settings
 from tests.admin.test_run_page import HOSTILE, shown, words
-from tests.runs.making import make_target
+from tests.llm_server import LLMServer
+from tests.runs.making import make_target, run_target
 
 SignedIn = Callable[[str], Client]
 SETTINGS = "/admin/ai_eval/evalsettings/"
@@ -155,3 +160,151 @@ def test_the_address_of_the_settings_row_leads_to_the_form(adam: Client):
     stored = EvalSettings.objects.create()
     reply = adam.get(reverse("admin:ai_eval_evalsettings_change", args=[stored.pk]))
     assert reply["Location"] == SETTINGS
+
+
+# What is kept and used
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_saved_is_what_the_next_run_works_with(signed_in: SignedIn, llm_server: LLMServer):
+    root = signed_in("root")
+    given = typed(
+        judge_model="openai/from-the-form",
+        judge_api_base=llm_server.url,
+        response_char_limit="40",
+        question_pass_threshold="4.5",
+    )
+    assert root.post(SETTINGS, given).status_code == 302
+    run = run_target(make_target(["x" * 50], agent="echo", graders=["relevance_grader"]))
+    assert llm_server.last.body["model"] == "from-the-form"
+    assert "10 of 50 characters are missing here" in llm_server.last.prompt
+    (answer,) = run.answers.all()
+    assert (answer.score, answer.passed) == (4.0, False)
+    seen = EvalSettings.objects.get().changed_at.isoformat()
+    assert root.post(SETTINGS, typed(question_pass_threshold="1", seen=seen)).status_code == 302
+    run.refresh_from_db()
+    assert run.snapshot["pass_threshold"] == 4.5
+
+
+def test_the_history_names_the_fields_that_changed(adam: Client):
+    adam.post(SETTINGS, typed(rate_limit_max_retries="1"))
+    stored = EvalSettings.objects.get()
+    given = typed(rate_limit_max_retries="1", judge_model="openai/x", seen=stored.changed_at.isoformat())
+    adam.post(SETTINGS, given)
+    assert [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")] == [
+        "Added.",
+        "Changed Model of the judges.",
+    ]
+    html = shown(adam, reverse("admin:ai_eval_evalsettings_history", args=[stored.pk]))
+    assert "Changed Model of the judges." in html
+
+
+def test_a_save_without_a_change_says_so_and_is_not_logged(adam: Client):
+    reply = adam.post(SETTINGS, typed(), follow=True)
+    assert "Nothing was changed." in words(reply.content.decode())
+    assert not EvalSettings.objects.exists()
+    assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("judge_model", "openai/sk-abc123def456"),
+        ("judge_model", "openai/a b"),
+        ("judge_model", "openai/\u202ea"),
+        ("judge_model", "openai/" + "x" * 200),
+        ("judge_api_base", "https://user:abcdefgh@host/v1"),
+        ("judge_api_base", "https://host/" + "x" * 500),
+        ("dataset_path", "/" + "x" * 600),
+        ("dataset_path", "/etc/hostname"),
+        ("dataset_path", "/tmp/\x00x"),
+        ("response_char_limit", "1.5"),
+        ("question_pass_threshold", "1e999"),
+    ],
+)
+def test_keys_and_texts_that_no_setting_takes_are_told_at_their_field(adam: Client, field: str, value: str):
+    reply = adam.post(SETTINGS, typed(**{field: value}))
+    assert list(errors(reply)) == [field]
+    assert not EvalSettings.objects.exists()
+    assert not LogEntry.objects.exists()
+
+
+def test_a_host_that_the_environment_names_for_keys_can_be_the_address(
+    adam: Client, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AI_EVAL_KEY_HOSTS", "proxy.example.org")
+    given = typed(judge_model="openai/x", judge_api_base="https://proxy.example.org/v1")
+    assert adam.post(SETTINGS, given).status_code == 302
+
+
+def test_a_setting_can_not_be_given_and_set_to_nothing(adam: Client, settings):
+    settings.AI_EVAL = {**settings.AI_EVAL, "JUDGE_MODEL": "openai/of-the-module"}
+    found = errors(adam.post(SETTINGS, typed(judge_model="openai/x", judge_model_nothing="on")))
+    assert list(found) == ["judge_model"]
+
+
+def test_settings_that_somebody_made_meanwhile_are_told_and_saved_over_only_when_asked(adam: Client):
+    EvalSettings.objects.create(rate_limit_max_retries=1)
+    reply = adam.post(SETTINGS, typed(rate_limit_max_retries="2"))
+    assert "saved this after you opened it" in str(errors(reply))
+    assert EvalSettings.objects.get().rate_limit_max_retries == 1
+    given = typed(rate_limit_max_retries="2", overwrite=reply.context["form"].conflict)
+    assert adam.post(SETTINGS, given).status_code == 302
+    assert EvalSettings.objects.get().rate_limit_max_retries == 2
+
+
+def test_settings_that_somebody_removed_meanwhile_are_told(adam: Client):
+    row = EvalSettings.objects.create(rate_limit_max_retries=1)
+    seen = row.changed_at.isoformat()
+    row.delete()
+    found = errors(adam.post(SETTINGS, typed(rate_limit_max_retries="2", seen=seen)))
+    assert "Somebody removed these settings" in str(found)
+    assert not EvalSettings.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_make_the_row_at_the_same_moment_one_is_told(signed_in: SignedIn):
+    clients = {"5": signed_in("root"), "6": Client()}
+    clients["6"].force_login(User.objects.get())
+    together = threading.Barrier(2)
+
+    def save(retries: str) -> int:
+        together.wait()
+        try:
+            return clients[retries].post(SETTINGS, typed(rate_limit_max_retries=retries)).status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        replies = dict(zip(clients, pool.map(save, clients), strict=True))
+    assert sorted(replies.values()) == [200, 302]
+    (saved,) = [retries for retries, status in replies.items() if status == 302]
+    assert str(EvalSettings.objects.get().rate_limit_max_retries) == saved
+
+
+def test_what_holds_now_is_told_with_its_unit_and_where_it_comes_from(adam: Client):
+    EvalSettings.objects.create(rate_limit_base_delay=2.5)
+    text = words(shown(adam, SETTINGS))
+    assert "Delay before the first retry 2.5 seconds set here" in text
+    assert "Pass threshold 3.5 of the composite scale the default" in text
+    assert "A whole number of retries from 0 to 20." in text
+
+
+def test_a_directory_that_went_meanwhile_is_told_above_the_form(adam: Client):
+    EvalSettings.objects.create(dataset_path="/nowhere/at/all")
+    text = words(shown(adam, SETTINGS))
+    assert "The dataset directory /nowhere/at/all is not there." in text
+
+
+def test_the_address_of_the_module_for_a_model_of_the_row_is_told(adam: Client, settings):
+    settings.AI_EVAL = {**settings.AI_EVAL, "JUDGE_API_BASE": "http://127.0.0.1:9/v1"}
+    EvalSettings.objects.create(judge_model="openai/x")
+    assert "it is asked at http://127.0.0.1:9/v1, which AI_EVAL names" in words(shown(adam, SETTINGS))
+
+
+def test_the_row_of_settings_can_be_neither_added_nor_deleted(signed_in: SignedIn):
+    stored, root = EvalSettings.objects.create(), signed_in("root")
+    assert root.get(reverse("admin:ai_eval_evalsettings_add")).status_code == 403
+    delete = reverse("admin:ai_eval_evalsettings_delete", args=[stored.pk])
+    assert root.post(delete, {"post": "yes"}).status_code == 403
+    assert EvalSettings.objects.exists()
