@@ -80,6 +80,11 @@ def speed_told(pace: Pace | None) -> str:
     return f"{pace.per_minute:.0f} answers" if pace.per_minute >= 10 else f"{pace.per_minute:.2g} answers"
 
 
+def about(seconds: float) -> str:
+    """No less than a second: the page that tells it is older than that."""
+    return duration_text(max(1.0, seconds))
+
+
 def worked_on(watched: Watched) -> str:
     """Who works on the run, in a sentence."""
     run, grace = watched.run, site_settings().lease_seconds
@@ -87,7 +92,7 @@ def worked_on(watched: Watched) -> str:
         if watched.in_hand:
             return f"workers hold {counted(watched.in_hand, 'answer')}"
         idle = watched.idle_seconds
-        waiting = "" if idle is None else f", {duration_text(max(1.0, idle))} after workers were called"
+        waiting = "" if idle is None else f", {about(idle)} after workers were called"
         nobody = (
             "no worker has taken it yet" if run.started_at is None else "no worker is at it at this moment"
         )
@@ -165,8 +170,8 @@ class ProgressPages(EvalAdmin):
             "costs": costs_of(watched.counted.paid),
             "percent": 100 * watched.counted.ended // max(1, watched.run.planned),
             "speed": speed_told(watched.pace),
-            "pace_window": duration_text(max(1.0, watched.pace.seconds)) if watched.pace else "",
-            "time_left": None if watched.seconds_left is None else duration_text(watched.seconds_left),
+            "pace_window": about(watched.pace.seconds) if watched.pace else "",
+            "time_left": None if watched.seconds_left is None else about(watched.seconds_left),
             "asks_models": asks_its_target(watched.run) or bool(watched.run.snapshot["judges"]),
             "kept_count": (timezone.now() - watched.counted.at).total_seconds() > KEPT_TOLD_SECONDS,
             "worked_on": worked_on(watched),

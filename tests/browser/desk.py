@@ -11,11 +11,17 @@ AT_ONCE = 3
 
 
 class Model:
-    """Answers and judges. It gives `AT_ONCE` answers and keeps the others back until it is `free`."""
+    """Answers and judges. It gives `AT_ONCE` answers, as many again once `more` is set, and keeps the
+    others back until `go_on`."""
 
     def __init__(self) -> None:
         self.answered = 0
+        self.more = threading.Event()
         self.free = threading.Event()
+
+    def go_on(self) -> None:
+        self.more.set()
+        self.free.set()
 
     def __call__(self, seen: Seen) -> Reply:
         if "response_format" in seen.body or "score" in seen.prompt:
@@ -26,5 +32,9 @@ class Model:
             }
             return Reply(text=json.dumps(told))
         self.answered += 1
-        at_once = self.answered <= AT_ONCE
-        return Reply(text="It is on the second shelf.", until=None if at_once else self.free)
+        return Reply(text="It is on the second shelf.", until=self.held_by())
+
+    def held_by(self) -> threading.Event | None:
+        if self.answered <= AT_ONCE:
+            return None
+        return self.more if self.answered <= 2 * AT_ONCE else self.free

@@ -64,7 +64,7 @@ def test_a_second_person_and_a_reload_see_the_same(desk: Model, olga: Visitor, w
     olga.do(lambda tab: tab.reload())
     for visitor in (adam, olga):
         visitor.wait_for_text(f"{AT_ONCE} of {QUESTIONS} answers", PATIENCE)
-    desk.free.set()
+    desk.go_on()
     for visitor in (adam, olga):
         visitor.wait_for_text("The run is complete.", PATIENCE)
 
@@ -72,7 +72,7 @@ def test_a_second_person_and_a_reload_see_the_same(desk: Model, olga: Visitor, w
 def test_who_watches_is_told_that_somebody_else_cancelled(desk: Model, olga: Visitor, watched: Run):
     cancel(watched.pk)
     olga.wait_for_text("The run was cancelled with", PATIENCE)
-    desk.free.set()
+    desk.go_on()
     olga.wait_for_text("This page no longer refreshes itself.", PATIENCE)
     assert not polls(olga)
 
@@ -101,7 +101,7 @@ def test_a_killed_worker_is_told_and_its_run_can_be_resumed(desk: Model, olga: V
         os.kill(pid, signal.SIGKILL)
     olga.wait_for_text("Its workers ended before the run did.", PATIENCE)
     assert f"Resume: {QUESTIONS - AT_ONCE} of {QUESTIONS} answers left" in olga.text()
-    desk.free.set()
+    desk.go_on()
     olga.press_button(f"Resume: {QUESTIONS - AT_ONCE} of {QUESTIONS} answers left")
     olga.wait_for_text("The run is complete.", PATIENCE)
     assert Answer.objects.filter(run=watched, outcome="scored").count() == QUESTIONS
@@ -119,7 +119,7 @@ def test_a_server_that_does_not_answer_is_told_until_it_does(
         way.open = False
         other.wait_for_text(lost, PATIENCE)
         way.open = True
-        desk.free.set()
+        desk.go_on()
         other.wait_for_text("The run is complete.", PATIENCE)
         assert lost not in other.do(lambda tab: tab.locator("#content-main").inner_text())
 
