@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 
 from ai_eval.admin.base import EvalAdmin
-from ai_eval.graders.catalogue import grader_catalogue
+from ai_eval.configuration.grader_catalogue import grader_catalogue
 from ai_eval.permissions import ANY, READ, VALIDATE_JUDGES, allowed
 
 

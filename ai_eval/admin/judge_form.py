@@ -11,8 +11,8 @@ from django.forms.fields import InvalidJSONInput
 
 from ai_eval.admin.single_row import SingleRowForm
 from ai_eval.admin.target_fields import ParametersField
+from ai_eval.configuration.judge_catalogue import built_in_template
 from ai_eval.configuration.pasted_keys import WHERE, endpoint_problem, holds_key, parameter_key_problems
-from ai_eval.graders.judge_catalogue import built_in_template
 from ai_eval.graders.prompts import check_template
 from ai_eval.graders.registry import GraderInfo
 from ai_eval.llm import check_parameters

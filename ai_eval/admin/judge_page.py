@@ -24,10 +24,8 @@ from ai_eval.admin.judge_form import (
     saved_sentence,
     template_faults,
 )
-from ai_eval.graders import GraderInfo, registry
-from ai_eval.graders.catalogue import app_of, choice_label, targets_by_grader
-from ai_eval.graders.judge import configured
-from ai_eval.graders.judge_catalogue import (
+from ai_eval.configuration.grader_catalogue import app_of, choice_label, targets_by_grader
+from ai_eval.configuration.judge_catalogue import (
     OWN,
     built_in_template,
     judge_fingerprint,
@@ -35,6 +33,8 @@ from ai_eval.graders.judge_catalogue import (
     lost_because,
     site_model_source,
 )
+from ai_eval.graders import GraderInfo, registry
+from ai_eval.graders.judge import configured
 from ai_eval.graders.prompts import SLOTS, check_template
 from ai_eval.models import Answer, JudgeSettings, effective_settings
 from ai_eval.permissions import READ, VALIDATE_JUDGES, allowed

@@ -10,7 +10,7 @@ from django.urls import URLPattern
 
 from ai_eval.admin.graders import GradersPage
 from ai_eval.admin.judge_page import JudgePage
-from ai_eval.graders.judge_catalogue import judge_catalogue
+from ai_eval.configuration.judge_catalogue import judge_catalogue
 from ai_eval.models import JudgeSettings
 from ai_eval.permissions import ADMINISTER, READ, VALIDATE_JUDGES, allowed
 from ai_eval.trust import UNVALIDATED

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from ai_eval.admin.base import EvalAdmin
 from ai_eval.admin.settings_form import NOTHING, SettingsForm, in_force, standing_problems
-from ai_eval.graders.judge_catalogue import key_story
+from ai_eval.configuration.judge_catalogue import key_story
 from ai_eval.models import EvalSettings, effective_settings
 from ai_eval.permissions import ADMINISTER, VALIDATE_JUDGES, allowed
 from ai_eval.wording import listed

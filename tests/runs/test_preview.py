@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from ai_eval.configuration.judge_catalogue import built_in_template
 from ai_eval.graders import LLMJudge, registry
-from ai_eval.graders.judge_catalogue import built_in_template
 from ai_eval.graders.registry import GraderInfo
 from ai_eval.models import Answer, Grade, JudgeSettings, Run
 from ai_eval.runs.preview import OFFERED, PromptPreview, answers_to_preview, preview_prompt

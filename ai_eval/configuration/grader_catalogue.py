@@ -8,6 +8,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core.checks import CheckMessage
 
+from ai_eval.checks import check_corrections, check_graders
 from ai_eval.graders.base import Grader
 from ai_eval.graders.judge import LLMJudge
 from ai_eval.graders.registry import CORRECTABLE, GraderInfo, registry
@@ -97,8 +98,6 @@ class GraderCatalogue:
 
 def grader_catalogue() -> GraderCatalogue:
     """Every declared grader, hidden ones too."""
-    from ai_eval.checks import check_corrections, check_graders
-
     used = targets_by_grader()
     told: dict[object, list[str]] = defaultdict(list)
     for message in check_graders(None):

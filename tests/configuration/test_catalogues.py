@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from ai_eval.graders import Grader, GradeResult, LLMJudge, registry
-from ai_eval.graders.catalogue import GraderEntry, app_of, choice_label, grader_catalogue
-from ai_eval.graders.judge import judge_config
-from ai_eval.graders.judge_catalogue import (
+from ai_eval.configuration.grader_catalogue import GraderEntry, app_of, choice_label, grader_catalogue
+from ai_eval.configuration.judge_catalogue import (
     ITSELF,
     NOWHERE,
     OWN,
@@ -20,6 +18,8 @@ from ai_eval.graders.judge_catalogue import (
     key_story,
     lost_because,
 )
+from ai_eval.graders import Grader, GradeResult, LLMJudge, registry
+from ai_eval.graders.judge import judge_config
 from ai_eval.models import EvalSettings, JudgeSettings
 from tests.runs.making import make_target
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from django.db.models import BooleanField, Case, Value, When
 
 from ai_eval.conf import site_settings
+from ai_eval.configuration.grader_catalogue import asks_by_itself, choice_label, is_judge, targets_by_grader
 from ai_eval.failures import described
-from ai_eval.graders.catalogue import asks_by_itself, choice_label, is_judge, targets_by_grader
 from ai_eval.graders.judge import JudgeConfig, LLMJudge, endpoint, fingerprint
 from ai_eval.graders.prompts import check_template
 from ai_eval.graders.registry import GraderInfo, registry
