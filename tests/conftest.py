@@ -11,8 +11,9 @@ from hypothesis import settings as hypothesis_settings
 
 from tests import servers
 from tests.llm_server import llm_server
+from tests.registering import registered
 
-__all__ = ["llm_server"]
+__all__ = ["llm_server", "registered"]
 
 # How long an example takes says more about the machine than about the code.
 hypothesis_settings.register_profile("ai_eval", deadline=None)

@@ -1,7 +1,6 @@
 """What a browser sends and reads with the form of a target."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from django.test import Client
@@ -9,7 +8,6 @@ from django.urls import reverse
 
 from ai_eval.models import Target
 
-SignedIn = Callable[[str], Client]
 ADD = "admin:ai_eval_target_add"
 HOSTILE = "<script>alert(1)</script> {{ 7*7 }} %s \u202e" + "w" * 50
 

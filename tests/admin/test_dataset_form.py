@@ -11,11 +11,11 @@ from django.urls import reverse
 
 from ai_eval.models import Dataset, Question
 from tests.admin.dataset_pages import HOSTILE, LIST, listed, state
+from tests.admin.reading import READS_AND_EDITS, SignIn
 from tests.runs.making import make_dataset, make_target
 
 YAML = "label: Riverside\nquestions:\n- {id: a, input: x}\n- {id: b, input: y, enabled: false}\n"
 
-SignIn = Callable[[str], Client]
 Put = Callable[..., Path]
 
 
@@ -112,17 +112,7 @@ def test_who_may_not_edit_is_led_to_the_questions(signed_in: SignIn):
     assert change(dataset) not in listed(client)
 
 
-@pytest.mark.parametrize(
-    ("name", "reads", "edits"),
-    [
-        ("adam", 200, 200),
-        ("olga", 200, 403),
-        ("anna", 403, 403),
-        ("vera", 403, 403),
-        ("nina", 403, 403),
-        ("root", 200, 200),
-    ],
-)
+@pytest.mark.parametrize(("name", "reads", "edits"), READS_AND_EDITS)
 def test_operators_read_and_administrators_edit(signed_in: SignIn, name: str, reads: int, edits: int):
     dataset = make_dataset("loans", ["one"])
     client = signed_in(name)

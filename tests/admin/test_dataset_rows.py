@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,12 @@ from django.urls import reverse
 from ai_eval.datasets import DatasetSource, LoadedDataset, registry
 from ai_eval.errors import DatasetError
 from ai_eval.models import Dataset, Question
+from tests.admin.reading import SignIn
 from tests.runs.making import make_dataset, make_target
 
 HOSTILE = "<script>alert(1)</script>{{ 7*7 }}%s"
 ROWS = reverse("admin:ai_eval_dataset_rows")
 YAML = "questions:\n- {id: a, input: Where is it?}\n"
-
-SignIn = Callable[[str], Client]
 
 
 @pytest.fixture

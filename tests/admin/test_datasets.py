@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from ai_eval.datasets import DatasetSource, LoadedDataset, registry
@@ -14,11 +13,11 @@ from ai_eval.datasets.readings import read
 from ai_eval.errors import DatasetError
 from ai_eval.models import Target
 from tests.admin.dataset_pages import HOSTILE, LIST, line, listed, state
+from tests.admin.reading import SignIn
 from tests.runs.making import make_dataset, make_target
 
 YAML = "label: Riverside\nquestions:\n- {id: a, input: x}\n- {id: b, input: y, enabled: false}\n"
 
-SignIn = Callable[[str], Client]
 Put = Callable[..., Path]
 
 

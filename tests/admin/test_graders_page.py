@@ -8,12 +8,11 @@ from django.test import Client
 from django.urls import reverse
 
 from ai_eval.graders import Grader, LLMJudge, registry
-from tests.admin.test_run_page import HOSTILE, shown, words
-from tests.admin.test_settings_form import GRADERS, SignedIn, adam
-from tests.graders.test_catalogue import Register, registered
+from tests.admin.reading import HOSTILE, SignIn, shown, words
+from tests.registering import Register
 from tests.runs.making import make_target
 
-__all__ = ["adam", "registered"]
+GRADERS = "/admin/ai_eval/judgesettings/graders/"
 
 
 def grade(self: Grader, question: str, response: str, context: dict[str, Any]) -> Any:
@@ -25,7 +24,7 @@ def grade(self: Grader, question: str, response: str, context: dict[str, Any]) -
     [("anna", False, False), ("vera", True, False), ("olga", True, True), ("adam", True, True)],
 )
 def test_nobody_is_led_to_a_page_that_they_may_not_see(
-    signed_in: SignedIn, name: str, judges: bool, targets: bool
+    signed_in: SignIn, name: str, judges: bool, targets: bool
 ):
     target = make_target(label="Desk", graders=["relevance_grader"])
     html = shown(signed_in(name), GRADERS)

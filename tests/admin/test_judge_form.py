@@ -11,12 +11,10 @@ from django.urls import reverse
 from ai_eval.admin.judge_form import PROMPT_LIMIT, template_faults
 from ai_eval.graders import registry
 from ai_eval.models import Answer, EvalSettings, JudgeSettings
-from tests.admin.test_judges import PROMPT, RELEVANCE, SignedIn, errors, graded, judge, preview, typed, vera
-from tests.admin.test_run_page import HOSTILE, shown, words
+from tests.admin.judge_pages import PROMPT, RELEVANCE, judge, preview, typed
+from tests.admin.reading import HOSTILE, SignIn, form_errors, shown, words
 from tests.llm_server import LLMServer
 from tests.runs.making import make_target, run_target
-
-__all__ = ["graded", "vera"]
 
 MEGABYTE = 10**6
 
@@ -41,7 +39,7 @@ def delete(row: JudgeSettings) -> str:
     ("name", "status"),
     [("olga", 200), ("adam", 200), ("vera", 200), ("anna", 403), ("nina", 403), ("root", 200)],
 )
-def test_who_may_read_a_judge_may_preview_its_prompt(signed_in: SignedIn, name: str, status: int):
+def test_who_may_read_a_judge_may_preview_its_prompt(signed_in: SignIn, name: str, status: int):
     assert signed_in(name).post(preview(), {"prompt": PROMPT}).status_code == status
 
 
@@ -49,14 +47,14 @@ def test_who_may_read_a_judge_may_preview_its_prompt(signed_in: SignedIn, name: 
     ("name", "may"),
     [("olga", False), ("adam", True), ("vera", True), ("anna", False), ("nina", False), ("root", True)],
 )
-def test_who_may_edit_a_judge_may_remove_its_settings(signed_in: SignedIn, name: str, may: bool):
+def test_who_may_edit_a_judge_may_remove_its_settings(signed_in: SignIn, name: str, may: bool):
     client, row = signed_in(name), stored(model="openai/x")
     for reply in (client.get(delete(row)), client.post(delete(row), {"post": "yes"})):
         assert reply.status_code in ((200, 302) if may else (403,))
     assert JudgeSettings.objects.exists() != may
 
 
-def test_a_reader_gets_no_button_that_saves_and_can_choose_an_answer(signed_in: SignedIn, graded: Any):
+def test_a_reader_gets_no_button_that_saves_and_can_choose_an_answer(signed_in: SignIn, graded: Any):
     olga, row = signed_in("olga"), stored(model="openai/x")
     reply = olga.get(judge(), {"answer": Answer.objects.get().pk})
     html = reply.content.decode()
@@ -88,7 +86,7 @@ def test_a_grader_that_asks_no_model_has_no_form(vera: Client):
 def test_a_prompt_of_megabytes_is_refused_in_one_sentence(vera: Client, graded: Any, unit: str):
     prompt = unit * (2 * MEGABYTE // len(unit.encode()))
     reply = vera.post(judge(), typed(prompt=prompt))
-    (sentence,) = errors(reply)["prompt"]
+    (sentence,) = form_errors(reply)["prompt"]
     assert "the form takes 100,000" in sentence
     assert reply.context["preview"] is None
     assert not JudgeSettings.objects.exists()
@@ -159,8 +157,8 @@ def test_the_buttons_of_the_prompt_fill_the_form_and_save_nothing(vera: Client, 
 
 def test_what_was_refused_stays_in_the_form_and_its_key_goes_nowhere_else(vera: Client):
     reply = vera.post(judge(), typed(model="openai/x", parameters='{"stop": ["sk-abc123def456"]}'))
-    assert list(errors(reply)) == ["parameters"]
-    assert "sk-abc" not in str(errors(reply))
+    assert list(form_errors(reply)) == ["parameters"]
+    assert "sk-abc" not in str(form_errors(reply))
     assert not JudgeSettings.objects.exists()
     assert not LogEntry.objects.exists()
 
@@ -168,7 +166,7 @@ def test_what_was_refused_stays_in_the_form_and_its_key_goes_nowhere_else(vera: 
 @pytest.mark.parametrize(("field", "length"), [("model", 201), ("api_base", 501)], ids=["model", "address"])
 def test_a_text_longer_than_its_column_is_refused(vera: Client, field: str, length: int):
     start = {"model": "openai/", "api_base": "https://host/"}[field]
-    found = errors(vera.post(judge(), typed(**{field: start + "x" * (length - len(start))})))
+    found = form_errors(vera.post(judge(), typed(**{field: start + "x" * (length - len(start))})))
     assert list(found) == [field]
 
 
@@ -184,7 +182,7 @@ def test_whoever_was_told_of_a_change_may_save_over_it_but_not_over_the_next_one
     row.model = "openai/third"
     row.save()
     again = vera.post(judge(), typed(model="openai/mine", seen=opened, overwrite=offered))
-    assert "openai/third" in str(errors(again))
+    assert "openai/third" in str(form_errors(again))
     offered = again.context["form"].conflict
     assert vera.post(judge(), typed(model="openai/mine", seen=opened, overwrite=offered)).status_code == 302
     assert JudgeSettings.objects.get().model == "openai/mine"
@@ -205,7 +203,7 @@ def test_emptying_what_somebody_changed_meanwhile_is_told_and_removes_nothing(ve
     row = stored(model="openai/first")
     opened = seen(row)
     row.save()
-    assert "saved this after you opened it" in str(errors(vera.post(judge(), typed(seen=opened))))
+    assert "saved this after you opened it" in str(form_errors(vera.post(judge(), typed(seen=opened))))
     assert JudgeSettings.objects.exists()
 
 
@@ -245,7 +243,7 @@ def test_the_history_names_the_fields_that_changed_and_who_changed_them(vera: Cl
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_saved_is_what_the_next_run_asks_with(signed_in: SignedIn, llm_server: LLMServer):
+def test_what_was_saved_is_what_the_next_run_asks_with(signed_in: SignIn, llm_server: LLMServer):
     root = signed_in("root")
     EvalSettings.objects.create(judge_model="openai/of-the-site", judge_api_base="http://127.0.0.1:9/v1")
     given = typed(

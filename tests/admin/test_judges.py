@@ -1,57 +1,16 @@
 """The list of judges and the form of one: what it asks with, its prompt's check, and the preview."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from ai_eval.admin.judge_form import PROMPT_LIMIT
 from ai_eval.graders import Grader, register, registry
 from ai_eval.models import Answer, EvalSettings, JudgeSettings, Run
-from tests.admin.test_run_page import HOSTILE, shown, words
-from tests.llm_server import LLMServer, Reply
-from tests.runs.making import make_target, run_target
-
-SignedIn = Callable[[str], Client]
-LIST = "/admin/ai_eval/judgesettings/"
-RELEVANCE = "relevance_grader"
-PROMPT = "Judge $dimension.\n$question\n$criteria\n$response"
-VERDICT = '{"score": 5, "reason": "says where it is"}'
-
-
-def judge(id: str = RELEVANCE) -> str:
-    return reverse("admin:ai_eval_judge", args=[id])
-
-
-def preview(id: str = RELEVANCE) -> str:
-    return reverse("admin:ai_eval_judge_preview", args=[id])
-
-
-def typed(**fields: Any) -> dict[str, Any]:
-    return {"model": "", "api_base": "", "parameters": "", "prompt": "", "seen": "", **fields}
-
-
-@pytest.fixture
-def vera(signed_in: SignedIn) -> Client:
-    return signed_in("vera")
-
-
-@pytest.fixture
-def graded(llm_server: LLMServer, db: None) -> Run:
-    """A run of one question whose answer the relevance judge has read."""
-    EvalSettings.objects.create(judge_model="openai/judge", judge_api_base=llm_server.url)
-    llm_server.reply = Reply(text=VERDICT)
-    return run_target(make_target(["Where is <b>book</b> {1} $5 of 100 %?"], graders=[RELEVANCE]))
-
-
-def errors(response: Any) -> dict[str, list[str]]:
-    assert response.status_code == 200, "nothing was refused"
-    return {name: list(found) for name, found in response.context["form"].errors.items()}
-
+from tests.admin.judge_pages import LIST, PROMPT, RELEVANCE, judge, preview, typed
+from tests.admin.reading import HOSTILE, SignIn, form_errors, queries_of, shown, words
+from tests.llm_server import LLMServer
+from tests.runs.making import make_target
 
 # The list
 
@@ -86,19 +45,13 @@ def test_a_judge_that_nobody_registered_is_not_found(vera: Client):
 
 
 def test_the_list_costs_as_many_queries_for_thirty_rows_as_for_three(vera: Client):
-    def queries() -> int:
-        with CaptureQueriesContext(connection) as found:
-            shown(vera, LIST)
-        return len(found)
-
     make_target(slug="first", graders=[RELEVANCE])
     JudgeSettings.objects.create(grader="gone")
-    shown(vera, LIST)
-    few = queries()
+    few = queries_of(vera, LIST)
     for number in range(30):
         make_target(slug=f"more{number}", graders=[RELEVANCE])
         JudgeSettings.objects.create(grader=f"gone{number}")
-    assert queries() == few
+    assert queries_of(vera, LIST) == few
 
 
 # Who may
@@ -109,7 +62,7 @@ def test_the_list_costs_as_many_queries_for_thirty_rows_as_for_three(vera: Clien
     [("olga", 200, 403), ("adam", 200, 302), ("anna", 403, 403), ("vera", 200, 302), ("nina", 403, 403)],
 )
 def test_who_looks_after_judges_edits_them_and_operators_read_them(
-    signed_in: SignedIn, name: str, reads: int, edits: int
+    signed_in: SignIn, name: str, reads: int, edits: int
 ):
     client = signed_in(name)
     assert client.get(LIST).status_code == reads
@@ -157,7 +110,7 @@ def test_the_built_in_prompt_typed_word_for_word_stays_the_built_in_one(vera: Cl
     ],
 )
 def test_what_a_judge_can_not_have_is_told_at_its_field(vera: Client, field: str, value: str, told: str):
-    found = errors(vera.post(judge(), typed(**{field: value})))
+    found = form_errors(vera.post(judge(), typed(**{field: value})))
     assert list(found) == [field]
     assert told in " ".join(found[field])
     assert not JudgeSettings.objects.exists()
@@ -169,14 +122,16 @@ def test_of_two_who_edit_one_judge_the_second_is_told_and_keeps_what_was_typed(v
     JudgeSettings.objects.get().delete()
     JudgeSettings.objects.create(grader=RELEVANCE, model="openai/second")
     reply = vera.post(judge(), typed(model="openai/third", seen=opened))
-    assert "saved this after you opened it" in str(errors(reply))
+    assert "saved this after you opened it" in str(form_errors(reply))
     assert 'value="openai/third"' in reply.content.decode()
     assert JudgeSettings.objects.get().model == "openai/second"
 
 
 def test_settings_that_somebody_made_meanwhile_are_not_overwritten(vera: Client):
     JudgeSettings.objects.create(grader=RELEVANCE, model="openai/first")
-    assert "saved this after you opened it" in str(errors(vera.post(judge(), typed(model="openai/mine"))))
+    assert "saved this after you opened it" in str(
+        form_errors(vera.post(judge(), typed(model="openai/mine")))
+    )
     assert JudgeSettings.objects.get().model == "openai/first"
 
 
@@ -184,7 +139,7 @@ def test_settings_that_somebody_removed_meanwhile_are_not_made_again_unasked(ver
     stored = JudgeSettings.objects.create(grader=RELEVANCE, model="openai/first")
     seen = stored.changed_at.isoformat()
     stored.delete()
-    assert "Somebody removed" in str(errors(vera.post(judge(), typed(model="openai/mine", seen=seen))))
+    assert "Somebody removed" in str(form_errors(vera.post(judge(), typed(model="openai/mine", seen=seen))))
     assert not JudgeSettings.objects.exists()
 
 

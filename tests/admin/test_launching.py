@@ -17,13 +17,13 @@ from ai_eval.admin.launching import MOST_TARGETS
 from ai_eval.models import Run, Target
 from ai_eval.runs.control import cancel
 from ai_eval.runs.launch import launch, prepare
+from tests.admin.reading import SignIn
 from tests.llm_server import LLMServer
 from tests.runs.making import make_target, run_target
 from tests.runs.processes import LEASE_SECONDS, database_url, state_of, wait_until
 
 pytestmark = pytest.mark.django_db
 
-SignIn = Callable[[str], Client]
 HOSTILE = "<script>alert(1)</script> {{ 7*7 }} %s \u202e"
 
 

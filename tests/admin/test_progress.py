@@ -1,7 +1,6 @@
 """The progress page and its parts, and the four ways in which a run goes on; no browser."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from html import unescape
 from typing import Any
@@ -19,11 +18,10 @@ from ai_eval.runs.control import cancel, delete
 from ai_eval.runs.finish import start_if_pending
 from ai_eval.runs.launch import launch, prepare
 from ai_eval.runs.worker import Worker
-from tests.admin.test_run_page import HOSTILE, shown, words
+from tests.admin.reading import HOSTILE, SignIn, shown, words
 from tests.llm_server import LLMServer
 from tests.runs.making import make_target, run_target
 
-SignedIn = Callable[[str], Client]
 ACTIONS = ("cancel", "resume", "regrade", "retry_missing")
 HTMX = {"HX-Request": "true"}
 
@@ -34,11 +32,6 @@ def route(name: str, run: Run) -> str:
 
 def polled(client: Client, run: Run) -> str:
     return client.get(route("progress", run), headers=HTMX).content.decode()
-
-
-@pytest.fixture
-def olga(signed_in: SignedIn) -> Client:
-    return signed_in("olga")
 
 
 @pytest.fixture
@@ -229,7 +222,7 @@ def test_hostile_text_comes_out_as_it_went_in(olga: Client):
 
 @pytest.mark.parametrize("name", ["anna", "vera", "nina"])
 def test_who_may_not_see_runs_sees_no_progress_and_moves_none(
-    signed_in: SignedIn, called: list[int], name: str
+    signed_in: SignIn, called: list[int], name: str
 ):
     run, client = at_work(), signed_in(name)
     assert client.get(route("progress", run)).status_code == 403

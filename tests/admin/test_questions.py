@@ -1,7 +1,6 @@
 """The questions of datasets in the database: list and form."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,13 +11,12 @@ from django.urls import reverse
 
 from ai_eval.datasets.loading import load_dataset
 from ai_eval.models import Dataset, Question
+from tests.admin.reading import READS_AND_EDITS, SignIn
 from tests.runs.making import make_dataset
 
 HOSTILE = "<script>alert(1)</script>{{ 7*7 }}%s"
 LIST = reverse("admin:ai_eval_question_changelist")
 ADD = reverse("admin:ai_eval_question_add")
-
-SignIn = Callable[[str], Client]
 
 
 def change(question: Question) -> str:
@@ -370,17 +368,7 @@ def test_who_may_not_edit_is_led_to_the_question_to_read(signed_in: SignIn):
     assert client.post(change(question), {"input": "x"}).status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("name", "reads", "edits"),
-    [
-        ("adam", 200, 200),
-        ("olga", 200, 403),
-        ("anna", 403, 403),
-        ("vera", 403, 403),
-        ("nina", 403, 403),
-        ("root", 200, 200),
-    ],
-)
+@pytest.mark.parametrize(("name", "reads", "edits"), READS_AND_EDITS)
 def test_operators_read_and_administrators_edit(signed_in: SignIn, name: str, reads: int, edits: int):
     dataset = make_dataset("loans", ["one", "two"])
     first, second = dataset.questions.all()

@@ -1,6 +1,5 @@
 """The form of the site's settings, and the catalogue of graders."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,16 +9,14 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.db.models.signals import pre_save
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from ai_eval.graders import Grader, register, registry
 from ai_eval.models import EvalSettings, effective_settings
-from tests.admin.test_run_page import HOSTILE, shown, words
+from tests.admin.reading import HOSTILE, SignIn, form_errors, queries_of, shown, words
 from tests.llm_server import LLMServer
 from tests.runs.making import make_target, run_target
 
-SignedIn = Callable[[str], Client]
 SETTINGS = "/admin/ai_eval/evalsettings/"
 GRADERS = "/admin/ai_eval/judgesettings/graders/"
 EVERYBODY = ("olga", "adam", "anna", "vera", "nina", "root")
@@ -29,18 +26,8 @@ def typed(**fields: Any) -> dict[str, Any]:
     return {**dict.fromkeys(EvalSettings.FIELDS, ""), "seen": "", **fields}
 
 
-def errors(response: Any) -> dict[str, list[str]]:
-    assert response.status_code == 200, "nothing was refused"
-    return {name: list(found) for name, found in response.context["form"].errors.items()}
-
-
-@pytest.fixture
-def adam(signed_in: SignedIn) -> Client:
-    return signed_in("adam")
-
-
 @pytest.mark.parametrize("name", EVERYBODY)
-def test_only_administrators_see_and_save_the_settings(signed_in: SignedIn, name: str):
+def test_only_administrators_see_and_save_the_settings(signed_in: SignIn, name: str):
     client, may = signed_in(name), name in ("adam", "root")
     assert client.get(SETTINGS).status_code == (200 if may else 403)
     assert client.post(SETTINGS, typed(judge_model="openai/x")).status_code == (302 if may else 403)
@@ -80,7 +67,7 @@ def test_a_text_can_be_set_to_nothing_which_is_not_the_same_as_empty(adam: Clien
     ],
 )
 def test_what_a_setting_can_not_be_is_told_at_its_field(adam: Client, field: str, value: str):
-    assert list(errors(adam.post(SETTINGS, typed(**{field: value})))) == [field]
+    assert list(form_errors(adam.post(SETTINGS, typed(**{field: value})))) == [field]
     assert not EvalSettings.objects.exists()
 
 
@@ -88,7 +75,7 @@ def test_of_two_who_edit_the_settings_the_second_is_told(adam: Client):
     adam.post(SETTINGS, typed(rate_limit_max_retries="1"))
     seen = EvalSettings.objects.get().changed_at.isoformat()
     adam.post(SETTINGS, typed(rate_limit_max_retries="2", seen=seen))
-    found = errors(adam.post(SETTINGS, typed(rate_limit_max_retries="3", seen=seen)))
+    found = form_errors(adam.post(SETTINGS, typed(rate_limit_max_retries="3", seen=seen)))
     assert "saved this after you opened it" in str(found)
     assert EvalSettings.objects.get().rate_limit_max_retries == 2
 
@@ -120,7 +107,7 @@ def test_the_catalogue_tells_scale_sight_and_who_ticks_each_grader(adam: Client)
 
 
 @pytest.mark.parametrize("name", EVERYBODY)
-def test_whoever_works_with_evaluations_may_read_the_catalogue(signed_in: SignedIn, name: str):
+def test_whoever_works_with_evaluations_may_read_the_catalogue(signed_in: SignIn, name: str):
     assert signed_in(name).get(GRADERS).status_code == (403 if name == "nina" else 200)
 
 
@@ -141,18 +128,12 @@ def test_a_badly_declared_grader_is_told_with_what_is_wrong(adam: Client):
 
 
 def test_the_catalogue_costs_as_many_queries_for_thirty_targets_as_for_three(adam: Client):
-    def queries() -> int:
-        with CaptureQueriesContext(connection) as found:
-            shown(adam, GRADERS)
-        return len(found)
-
     for number in range(3):
         make_target(slug=f"few{number}")
-    shown(adam, GRADERS)
-    few = queries()
+    few = queries_of(adam, GRADERS)
     for number in range(30):
         make_target(slug=f"more{number}", graders=["format_grader", f"gone{number}"])
-    assert queries() == few
+    assert queries_of(adam, GRADERS) == few
 
 
 def test_the_address_of_the_settings_row_leads_to_the_form(adam: Client):
@@ -165,7 +146,7 @@ def test_the_address_of_the_settings_row_leads_to_the_form(adam: Client):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_saved_is_what_the_next_run_works_with(signed_in: SignedIn, llm_server: LLMServer):
+def test_what_was_saved_is_what_the_next_run_works_with(signed_in: SignIn, llm_server: LLMServer):
     root = signed_in("root")
     given = typed(
         judge_model="openai/from-the-form",
@@ -223,7 +204,7 @@ def test_a_save_without_a_change_says_so_and_is_not_logged(adam: Client):
 )
 def test_keys_and_texts_that_no_setting_takes_are_told_at_their_field(adam: Client, field: str, value: str):
     reply = adam.post(SETTINGS, typed(**{field: value}))
-    assert list(errors(reply)) == [field]
+    assert list(form_errors(reply)) == [field]
     assert not EvalSettings.objects.exists()
     assert not LogEntry.objects.exists()
 
@@ -238,14 +219,14 @@ def test_a_host_that_the_environment_names_for_keys_can_be_the_address(
 
 def test_a_setting_can_not_be_given_and_set_to_nothing(adam: Client, settings):
     settings.AI_EVAL = {**settings.AI_EVAL, "JUDGE_MODEL": "openai/of-the-module"}
-    found = errors(adam.post(SETTINGS, typed(judge_model="openai/x", judge_model_nothing="on")))
+    found = form_errors(adam.post(SETTINGS, typed(judge_model="openai/x", judge_model_nothing="on")))
     assert list(found) == ["judge_model"]
 
 
 def test_settings_that_somebody_made_meanwhile_are_told_and_saved_over_only_when_asked(adam: Client):
     EvalSettings.objects.create(rate_limit_max_retries=1)
     reply = adam.post(SETTINGS, typed(rate_limit_max_retries="2"))
-    assert "saved this after you opened it" in str(errors(reply))
+    assert "saved this after you opened it" in str(form_errors(reply))
     assert EvalSettings.objects.get().rate_limit_max_retries == 1
     given = typed(rate_limit_max_retries="2", overwrite=reply.context["form"].conflict)
     assert adam.post(SETTINGS, given).status_code == 302
@@ -256,13 +237,13 @@ def test_settings_that_somebody_removed_meanwhile_are_told(adam: Client):
     row = EvalSettings.objects.create(rate_limit_max_retries=1)
     seen = row.changed_at.isoformat()
     row.delete()
-    found = errors(adam.post(SETTINGS, typed(rate_limit_max_retries="2", seen=seen)))
+    found = form_errors(adam.post(SETTINGS, typed(rate_limit_max_retries="2", seen=seen)))
     assert "Somebody removed these settings" in str(found)
     assert not EvalSettings.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_row_that_is_made_between_the_look_and_the_save_is_told_and_kept(signed_in: SignedIn):
+def test_a_row_that_is_made_between_the_look_and_the_save_is_told_and_kept(signed_in: SignIn):
     if connection.vendor != "postgresql":
         pytest.skip("on SQLite nobody else writes between the look and the save")
     others: list[EvalSettings] = []
@@ -283,7 +264,7 @@ def test_a_row_that_is_made_between_the_look_and_the_save_is_told_and_kept(signe
         reply = root.post(SETTINGS, typed(rate_limit_max_retries="6"))
     finally:
         pre_save.disconnect(somebody_else, sender=EvalSettings)
-    assert "saved this after you opened it" in str(errors(reply))
+    assert "saved this after you opened it" in str(form_errors(reply))
     assert EvalSettings.objects.get().rate_limit_max_retries == 5
 
 
@@ -307,7 +288,7 @@ def test_the_address_of_the_module_for_a_model_of_the_row_is_told(adam: Client, 
     assert "it is asked at http://127.0.0.1:9/v1, which AI_EVAL names" in words(shown(adam, SETTINGS))
 
 
-def test_the_row_of_settings_can_be_neither_added_nor_deleted(signed_in: SignedIn):
+def test_the_row_of_settings_can_be_neither_added_nor_deleted(signed_in: SignIn):
     stored, root = EvalSettings.objects.create(), signed_in("root")
     assert root.get(reverse("admin:ai_eval_evalsettings_add")).status_code == 403
     delete = reverse("admin:ai_eval_evalsettings_delete", args=[stored.pk])

@@ -9,13 +9,9 @@ from django.test import Client
 from django.urls import reverse
 
 from ai_eval.graders import registry
-from tests.admin.target_forms import ADD, HOSTILE, SignedIn, box, change, filled, page
+from tests.admin.reading import SignIn
+from tests.admin.target_forms import ADD, HOSTILE, box, change, filled, page
 from tests.runs.making import make_dataset, make_target
-
-
-@pytest.fixture
-def adam(signed_in: SignedIn) -> Client:
-    return signed_in("adam")
 
 
 def test_each_grader_is_one_checkbox_with_its_kind_and_scale(adam: Client):
@@ -142,7 +138,7 @@ def test_advanced_fields_are_folded_unless_one_says_something(adam: Client):
     assert '<details open id="advanced">' in response.content.decode()
 
 
-def test_hostile_text_comes_out_as_it_went_in_and_runs_nowhere(adam: Client, signed_in: SignedIn):
+def test_hostile_text_comes_out_as_it_went_in_and_runs_nowhere(adam: Client, signed_in: SignIn):
     target = make_target(
         label=HOSTILE[:190],
         mode="chat",

@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,10 @@ from django.urls import reverse
 
 from ai_eval.models import Answer, Run, Target
 from ai_eval.runs.launch import launch, prepare
+from tests.admin.reading import SignIn
 from tests.admin.target_forms import ADD, HOSTILE, change, filled, page
 from tests.runs.making import make_dataset, make_target
 
-SignedIn = Callable[[str], Client]
 HTMX = {"HX-Request": "true"}
 
 
@@ -34,11 +33,6 @@ def notes(response: Any) -> dict[str, str]:
         r'<div id="notes-(\w+)" hx-swap-oob="innerHTML">(.*?)</div>', response.content.decode(), re.S
     )
     return {name: text for name, text in parts if text.strip()}
-
-
-@pytest.fixture
-def adam(signed_in: SignedIn) -> Client:
-    return signed_in("adam")
 
 
 # In mid-edit
@@ -132,7 +126,7 @@ def test_a_large_dataset_is_read_after_the_page_is_there_and_once(adam: Client, 
 # For readers
 
 
-def test_an_operator_reads_the_target_and_can_run_it(signed_in: SignedIn):
+def test_an_operator_reads_the_target_and_can_run_it(signed_in: SignIn):
     target = make_target(
         mode="chat", agent="", model="openai/m", system_prompt="You answer.", graders=["read_only_run"]
     )
@@ -143,7 +137,7 @@ def test_an_operator_reads_the_target_and_can_run_it(signed_in: SignedIn):
     assert "<form" not in html.split('id="content"')[1]
 
 
-def test_an_operator_is_told_what_is_wrong(signed_in: SignedIn):
+def test_an_operator_is_told_what_is_wrong(signed_in: SignIn):
     target = make_target(agent="gone_agent", graders=["gone_grader"], dataset_source="gone_source")
     html = page(signed_in("olga"), change(target))
     for name in ("gone_agent", "gone_grader", "gone_source"):
@@ -151,7 +145,7 @@ def test_an_operator_is_told_what_is_wrong(signed_in: SignedIn):
     assert html.count("missing") >= 3
 
 
-def test_a_disabled_target_offers_no_run(signed_in: SignedIn):
+def test_a_disabled_target_offers_no_run(signed_in: SignIn):
     html = page(signed_in("olga"), change(make_target(enabled=False)))
     assert reverse("admin:ai_eval_launch") not in html
 
@@ -170,7 +164,7 @@ def test_a_disabled_target_offers_no_run(signed_in: SignedIn):
         ("root", True, True),
     ],
 )
-def test_operators_read_and_administrators_edit(signed_in: SignedIn, name: str, reads: bool, edits: bool):
+def test_operators_read_and_administrators_edit(signed_in: SignIn, name: str, reads: bool, edits: bool):
     target, client = make_target(), signed_in(name)
     history = reverse("admin:ai_eval_target_history", args=[target.pk])
     for url in (change(target), history):

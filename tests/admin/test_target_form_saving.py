@@ -9,14 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from ai_eval.models import Target
-from tests.admin.target_forms import ADD, SignedIn, box, change, errors, filled
+from tests.admin.target_forms import ADD, box, change, errors, filled
 from tests.runs.making import make_dataset, make_target
-
-
-@pytest.fixture
-def adam(signed_in: SignedIn) -> Client:
-    return signed_in("adam")
-
 
 # What it takes
 

@@ -22,6 +22,7 @@ from tests.browser.desk import QUESTIONS, Model
 from tests.browser.site import Site, make_cast, make_site
 from tests.llm_server import LLMServer
 from tests.runs.making import make_dataset
+from tests.runs.processes import LEASE_SECONDS, database_url, worker_pids
 
 FAILED = pytest.StashKey[bool]()
 PICTURES = Path(django_settings.BASE_DIR) / "var" / "browser"
@@ -130,8 +131,6 @@ def worker_processes(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[None]:
     """Workers that the site starts find the test's database; none of them outlives the test."""
-    from tests.runs.processes import LEASE_SECONDS, database_url
-
     monkeypatch.setenv("DATABASE_URL", database_url())
     monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "tests.settings")
     monkeypatch.setenv("AI_EVAL_LEASE_SECONDS", LEASE_SECONDS)
@@ -139,20 +138,6 @@ def worker_processes(
     for pid in worker_pids():
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-
-
-def worker_pids() -> list[int]:
-    """Worker processes that this process has started, through whichever of its threads."""
-    children = []
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            parent = status.read_text().split("PPid:")[1].split()[0]
-            command = (status.parent / "cmdline").read_bytes()
-        except (OSError, IndexError):
-            continue
-        if int(parent) == os.getpid() and b"ai_eval_worker" in command:
-            children.append(int(status.parent.name))
-    return children
 
 
 @pytest.fixture

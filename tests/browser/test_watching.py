@@ -14,10 +14,10 @@ from django.contrib.sessions.models import Session
 from ai_eval.models import Answer, Run, Target
 from ai_eval.runs.control import cancel, delete
 from tests.browser.chromium import Visitor
-from tests.browser.conftest import worker_pids
 from tests.browser.desk import AT_ONCE, QUESTIONS, Model
 from tests.llm_server import LLMServer
 from tests.runs.making import make_target
+from tests.runs.processes import worker_pids
 
 Visit = Callable[..., Visitor]
 PATIENCE = 60.0
@@ -67,6 +67,7 @@ def test_a_second_person_and_a_reload_see_the_same(desk: Model, olga: Visitor, w
     desk.go_on()
     for visitor in (adam, olga):
         visitor.wait_for_text("The run is complete.", PATIENCE)
+        assert f"{QUESTIONS} of {QUESTIONS} answers (100 %)" in visitor.text()
 
 
 def test_who_watches_is_told_that_somebody_else_cancelled(desk: Model, olga: Visitor, watched: Run):

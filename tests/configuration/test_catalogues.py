@@ -1,6 +1,5 @@
 """What is told of every grader and of every judge of a site."""
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -21,26 +20,10 @@ from ai_eval.configuration.judge_catalogue import (
 from ai_eval.graders import Grader, GradeResult, LLMJudge, registry
 from ai_eval.graders.judge import judge_config
 from ai_eval.models import EvalSettings, JudgeSettings
+from tests.registering import Register
 from tests.runs.making import make_target
 
 pytestmark = pytest.mark.django_db
-Register = Callable[..., type[Grader]]
-
-
-@pytest.fixture
-def registered() -> Iterator[Register]:
-    """Registers a class made of these attributes, for this test alone."""
-    made: list[type[Grader]] = []
-
-    def register(base: type[Grader] = Grader, **attributes: Any) -> type[Grader]:
-        found = type("Made", (base,), {"__module__": "tests.dummy.graders", **attributes})
-        registry.register(found)
-        made.append(found)
-        return found
-
-    yield register
-    for each in made:
-        registry.unregister(each)
 
 
 def graders() -> dict[str, GraderEntry]:

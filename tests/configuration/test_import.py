@@ -237,7 +237,10 @@ def test_what_two_documents_say_of_one_object_is_refused():
 
 
 def test_one_problem_keeps_everything_out():
-    problems({"settings": {"judge_model": "m"}, "targets": [entry(), entry(id="b", trials=0)]})
+    found = problems({"settings": {"judge_model": "m"}, "targets": [entry(), entry(id="b", trials=0)]})
+    assert len(found) == 1
+    assert not Target.objects.exists()
+    assert not EvalSettings.objects.exists()
 
 
 def test_a_write_that_fails_half_way_leaves_nothing(monkeypatch):

@@ -105,21 +105,24 @@ JSON_VALUES = st.recursive(
 
 def expected_values(text: str) -> list[tuple[int, int]]:
     """The rule as it is written: a decoder tried at every brace and bracket, from left to right."""
-    decoder = json.JSONDecoder(strict=False)
     found = []
     position = 0
     while position < len(text):
-        if text[position] in "{[":
-            try:
-                _, end = decoder.raw_decode(text, position)
-            except ValueError:
-                pass
-            else:
-                found.append((position, end))
-                position = end
-                continue
-        position += 1
+        end = decoded_to(text, position)
+        if end is not None:
+            found.append((position, end))
+        position = position + 1 if end is None else end
     return found
+
+
+def decoded_to(text: str, position: int) -> int | None:
+    """Where the object or list that begins there ends; None where none begins."""
+    if text[position] not in "{[":
+        return None
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(text, position)[1]
+    except ValueError:
+        return None
 
 
 @given(

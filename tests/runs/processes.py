@@ -95,3 +95,17 @@ def stored(run: Run) -> int:
 def asked_counts(log: Path) -> Counter[str]:
     """How often each question was asked, over all processes."""
     return Counter(log.read_text().splitlines() if log.exists() else [])
+
+
+def worker_pids() -> list[int]:
+    """Worker processes that this process has started, through whichever of its threads."""
+    children = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            parent = status.read_text().split("PPid:")[1].split()[0]
+            command = (status.parent / "cmdline").read_bytes()
+        except (OSError, IndexError):
+            continue
+        if int(parent) == os.getpid() and b"ai_eval_worker" in command:
+            children.append(int(status.parent.name))
+    return children
