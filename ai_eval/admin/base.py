@@ -24,6 +24,15 @@ def is_fragment(request: HttpRequest) -> bool:
     return request.headers.get("HX-Request") == "true"
 
 
+LONGEST_KEY = 18
+"""Digits of a number that every database takes for a key."""
+
+
+def key_of(text: str) -> int | None:
+    """The key of a row that a form or an address names; None for what can't be one."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= LONGEST_KEY else None
+
+
 def go_to(request: HttpRequest, url: str) -> HttpResponse:
     """Send the browser to another page, from a whole page as from a part of one."""
     if is_fragment(request):

@@ -1,6 +1,7 @@
 """Datasets: the list of all, the questions of any, and the form of those in the database."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -8,7 +9,6 @@ from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
 from django.core.validators import ProhibitNullCharactersValidator
-from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
@@ -17,7 +17,7 @@ from django.utils.http import urlencode
 from ai_eval.admin import questions  # noqa: F401 - registers its model
 from ai_eval.admin.dataset_list import DatasetListPage
 from ai_eval.admin.dataset_rows import DatasetRowsPage
-from ai_eval.admin.lost_update import GuardedForm
+from ai_eval.admin.lost_update import GuardedForm, or_told
 from ai_eval.datasets.sources import DatabaseSource
 from ai_eval.models import Dataset, Question, Target
 from ai_eval.wording import listed
@@ -96,11 +96,7 @@ class DatasetAdmin(DatasetListPage, DatasetRowsPage):
                 "question_count": dataset.questions.count(),
                 "targets": using_targets([dataset.slug])[:20],
             }
-        try:
-            return super().changeform_view(request, object_id, form_url, extra_context)
-        except IntegrityError:
-            # Somebody took the id between the check and the save: now the check finds it.
-            return super().changeform_view(request, object_id, form_url, extra_context)
+        return or_told(partial(super().changeform_view, request, object_id, form_url, extra_context))
 
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest

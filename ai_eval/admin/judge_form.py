@@ -1,21 +1,18 @@
 """The form of one judge: its own model, address, parameters and prompt, and what is wrong with them."""
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.contrib.admin.widgets import AdminTextareaWidget, AdminTextInputWidget
 from django.core.exceptions import ValidationError
-from django.forms.fields import InvalidJSONInput
 
 from ai_eval.admin.single_row import SingleRowForm
 from ai_eval.admin.target_fields import ParametersField
+from ai_eval.configuration.endpoints import address_problem, model_problem, parameter_problems
 from ai_eval.configuration.judge_catalogue import built_in_template
-from ai_eval.configuration.pasted_keys import WHERE, endpoint_problem, holds_key, parameter_key_problems
-from ai_eval.graders.prompts import check_template
+from ai_eval.graders.prompts import TemplateProblem, template_problems
 from ai_eval.graders.registry import GraderInfo
-from ai_eval.llm import check_parameters
 from ai_eval.models import JudgeSettings
 from ai_eval.text import is_blank
 from ai_eval.wording import bounded, listed, one_line
@@ -25,9 +22,6 @@ PROMPT_LIMIT = 100_000
 
 AROUND = 40
 """Characters of a line that are shown on either side of a fault."""
-
-_PLACE = re.compile(r"line (\d+), column (\d+): ")
-_UNSEEN = re.compile(r"[^\x20-\x7e\xa0-\U0010ffff]")
 
 
 @dataclass(frozen=True)
@@ -43,28 +37,25 @@ class Fault:
 def template_faults(template: str, limit: int | None = PROMPT_LIMIT) -> list[Fault]:
     """What a prompt can't be stored with. `limit` None: one that is stored, or built in, however long."""
     if limit is not None and len(template) > limit:
-        return [Fault(_too_long(template))]
-    problems = check_template(template)
-    lines = template.split("\n")
-    return [_fault(sentence, lines) for sentence in bounded(problems)]
+        return [
+            Fault(
+                f"it has {len(template):,} characters, and the form takes {PROMPT_LIMIT:,}: "
+                "a prompt is sent with each answer"
+            )
+        ]
+    problems, lines = template_problems(template), template.split("\n")
+    sentences = bounded([str(problem) for problem in problems])
+    placed = [_fault(problem, lines) for problem in problems[: len(sentences)]]
+    return placed if len(sentences) == len(problems) else [*placed[:-1], Fault(sentences[-1])]
 
 
-def _too_long(template: str) -> str:
-    return (
-        f"it has {len(template):,} characters, and the form takes {PROMPT_LIMIT:,}: "
-        "a prompt is sent with each answer"
-    )
-
-
-def _fault(sentence: str, lines: list[str]) -> Fault:
-    place = _PLACE.match(sentence)
-    if place is None:
-        return Fault(sentence)
-    line, start = lines[int(place[1]) - 1], int(place[2]) - 1
-    slot = re.match(r"\$(\w{1,40}|\{[^{}\s]{0,40}\})?", line[start:])
-    end = start + (slot.end() if slot else 1)
+def _fault(problem: TemplateProblem, lines: list[str]) -> Fault:
+    if not problem.line:
+        return Fault(str(problem))
+    line, start = lines[problem.line - 1], problem.column - 1
+    end = start + min(problem.length, AROUND)
     return Fault(
-        sentence,
+        str(problem),
         before=("…" if start > AROUND else "") + line[max(0, start - AROUND) : start],
         at=line[start:end],
         after=line[end : end + AROUND] + ("…" if len(line) > end + AROUND else ""),
@@ -76,17 +67,10 @@ def prompt_as_written(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-class JudgeParametersField(ParametersField):
-    """Shows a refused text as it was typed."""
-
-    def bound_data(self, data: Any, initial: Any) -> Any:
-        return InvalidJSONInput(data or "")
-
-
 class JudgeForm(SingleRowForm):
     """What one judge has of its own. `info` is the judge; `same_prompt` tells that the built-in was typed."""
 
-    parameters = JudgeParametersField(
+    parameters = ParametersField(
         label="Parameters",
         required=False,
         help_text='How the model decodes, as a JSON object. {"temperature": null} sends no temperature, for '
@@ -118,28 +102,22 @@ class JudgeForm(SingleRowForm):
         prompt.strip = False
         prompt.widget.attrs |= {"rows": 20, "class": "vLargeTextField judge-prompt", "spellcheck": "true"}
         self.fields["parameters"].widget.attrs |= {"rows": 3, "class": "vLargeTextField ae-code"}
-        if not self.instance.parameters:
-            self.initial["parameters"] = InvalidJSONInput("")
 
     def clean_model(self) -> str:
         model = str(self.cleaned_data["model"]).strip()
-        if _UNSEEN.search(model) or not model.isprintable() or any(sign.isspace() for sign in model):
-            raise ValidationError("A model's name has no space and no character that can't be seen.")
-        if holds_key(model):
-            raise ValidationError(f"This looks like a key: {WHERE}.")
+        if problem := model_problem(model):
+            raise ValidationError(problem)
         return model
 
     def clean_api_base(self) -> str:
         address = str(self.cleaned_data["api_base"]).strip()
-        if problem := endpoint_problem(address):
+        if problem := address_problem(address):
             raise ValidationError(f"This address {problem}.")
         return address
 
     def clean_parameters(self) -> dict[str, Any]:
         parameters: dict[str, Any] = self.cleaned_data["parameters"]
-        keys = parameter_key_problems(parameters)
-        problems = keys + [each for each in check_parameters(parameters) if not _told(each, keys)]
-        if problems:
+        if problems := parameter_problems(parameters):
             raise ValidationError(bounded([f"{each[:1].upper()}{each[1:]}." for each in problems]))
         return parameters
 
@@ -170,10 +148,6 @@ class JudgeForm(SingleRowForm):
         """Whether nothing of its own is left: then the row goes."""
         row = self.instance
         return not (row.model or row.api_base or row.parameters or row.prompt)
-
-
-def _told(problem: str, keys: list[str]) -> bool:
-    return any(problem.split(" is not allowed")[0] == key.split(" looks like")[0] for key in keys)
 
 
 def saved_sentence(label: str, form: JudgeForm, changed: list[str], removed: bool) -> str:

@@ -3,12 +3,13 @@
 import copy
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.http import HttpResponseRedirect as Redirect
@@ -16,7 +17,7 @@ from django.urls import URLPattern, register_converter
 from django.urls.converters import get_converters
 
 from ai_eval.admin.answer_view import long_text
-from ai_eval.admin.base import EvalAdmin
+from ai_eval.admin.base import key_of
 from ai_eval.admin.judge_form import (
     PROMPT_LIMIT,
     JudgeForm,
@@ -24,6 +25,8 @@ from ai_eval.admin.judge_form import (
     saved_sentence,
     template_faults,
 )
+from ai_eval.admin.lost_update import or_told
+from ai_eval.admin.single_row import SingleRowPage
 from ai_eval.configuration.grader_catalogue import app_of, choice_label, targets_by_grader
 from ai_eval.configuration.judge_catalogue import (
     OWN,
@@ -44,7 +47,6 @@ from ai_eval.trust import UNVALIDATED
 from ai_eval.wording import one_line
 
 CHANGES_SHOWN = 10
-LARGEST_KEY = 2**63 - 1
 
 
 class GraderIdConverter:
@@ -63,7 +65,7 @@ if "ai_eval_grader" not in get_converters():
     register_converter(GraderIdConverter, "ai_eval_grader")
 
 
-class JudgePage(EvalAdmin):
+class JudgePage(SingleRowPage):
     def judge_urls(self) -> list[URLPattern]:
         seen_by = (*READ, VALIDATE_JUDGES)
         return [
@@ -127,11 +129,7 @@ class JudgePage(EvalAdmin):
         if "_preview" in given:
             form = JudgeForm.refilled(given, _stored(info.id))
             return self._form_page(request, info, form, given.get("answer", ""), typed=True)
-        try:
-            return self._save(request, info)
-        except IntegrityError:
-            # Somebody made the row between the look and the save: now it is there, and is told.
-            return self._save(request, info)
+        return or_told(partial(self._save, request, info))
 
     def _save(self, request: HttpRequest, info: GraderInfo) -> HttpResponseBase:
         with transaction.atomic():
@@ -145,18 +143,13 @@ class JudgePage(EvalAdmin):
 
     def _store(self, request: HttpRequest, info: GraderInfo, form: JudgeForm, before: JudgeSettings) -> None:
         """Writes the row, or removes it where nothing is left in it; both are logged."""
-        row, changed, removed = form.instance, form.changed_fields(before), False
-        if form.is_empty and before.pk is not None:
-            removed = True
+        removed = form.is_empty and before.pk is not None
+        if removed:
+            changed = form.changed_fields(before)
             self.log_deletions(request, JudgeSettings.objects.filter(pk=before.pk))
             before.delete()
-        elif changed:
-            row.save()
-            message = [{"changed": {"fields": changed}}]
-            if before.pk is None:
-                self.log_addition(request, row, [{"added": {}}])
-            else:
-                self.log_change(request, row, message)
+        else:
+            changed = self.write_row(request, form, before)
         self.message_user(request, saved_sentence(choice_label(info), form, changed, removed))
 
     def _form_page(
@@ -249,9 +242,7 @@ def _chosen_answer(given: str) -> tuple[Answer | None, str]:
     """The answer that was asked for; else why there is none, empty when none was asked for."""
     if not given:
         return None, ""
-    number = int(given) if given.isascii() and given.isdecimal() and len(given) < 20 else 0
-    found = None
-    if 0 < number <= LARGEST_KEY:
-        found = Answer.objects.select_related("run").filter(pk=number).first()
+    key = key_of(given)
+    found = None if key is None else Answer.objects.select_related("run").filter(pk=key).first()
     gone = "There is no such answer; perhaps it was deleted meanwhile. Choose another."
     return found, "" if found else gone

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect, QueryDict
 from django.urls import URLPattern
 
-from ai_eval.admin.base import EvalAdmin
+from ai_eval.admin.base import EvalAdmin, key_of
 from ai_eval.admin.costs import calls_told, expected_told, last_told
 from ai_eval.errors import EvalError
 from ai_eval.models import Run, Target
@@ -25,7 +25,6 @@ from ai_eval.wording import listed, one_line, quoted
 
 MOST_TARGETS = 20
 """Each run gets worker processes of its own, all at once; the command runs targets one after another."""
-LONGEST_ID = 18
 SPLIT_LENGTH = 100
 
 
@@ -78,8 +77,8 @@ def read_choice(query: QueryDict) -> Choice:
     """From a query string or a form; `problems` tells what was not understood."""
     problems = []
     parts = [part.strip() for part in query.get("ids", "").split(",") if part.strip()]
-    understood = [int(part) for part in parts if _is_number(part, LONGEST_ID)]
-    strange = [part for part in parts if not _is_number(part, LONGEST_ID)]
+    understood = [key for part in parts if (key := key_of(part)) is not None]
+    strange = [part for part in parts if key_of(part) is None]
     if strange:
         problems.append(f"There is no target {quoted(strange[0])}: a target is named by its number here.")
     ids = list(dict.fromkeys(understood))
@@ -95,14 +94,10 @@ def read_choice(query: QueryDict) -> Choice:
         )
         split = ""
     given = query.get("trials", "").strip()
-    trials = int(given) if _is_number(given, 4) else None
+    trials = key_of(given) if len(given) <= 4 else None
     if given and trials is None:
         problems.append(f"The trials are {quoted(given)}, not a whole number from 1 to 100: none are set.")
     return Choice(ids[:MOST_TARGETS], split, trials, problems)
-
-
-def _is_number(text: str, longest: int) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= longest
 
 
 def offer(target: Target, choice: Choice) -> Offer:
@@ -203,7 +198,7 @@ class LaunchPages(EvalAdmin):
         plan = prepare(target, split=choice.split, trials=choice.trials)
         seen = request.POST.get(f"seen_{target.pk}", "")
         # A page that does not say what it knew knew nothing.
-        last_seen = int(seen) if _is_number(seen, LONGEST_ID) else 0
+        last_seen = key_of(seen) or 0
         run = begin_once(target.pk, last_seen, partial(launch, plan))
         self.log_addition(request, run, "Launched.")
         messages.success(request, f"Run {run.pk} of {one_line(str(target))} is launched.")

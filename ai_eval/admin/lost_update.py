@@ -1,14 +1,28 @@
 """Two people, one form: whoever saves second is told what the first one changed, and loses nothing."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django import forms
 from django.contrib.admin.models import LogEntry
 from django.core.exceptions import ValidationError
-from django.db import models, router
+from django.db import IntegrityError, models, router
 from django.utils.timesince import timesince
 
 from ai_eval.wording import listed, one_line
+
+Saved = TypeVar("Saved")
+
+
+def or_told(save: Callable[[], Saved]) -> Saved:
+    """Save, and once more where somebody made the same row between the look and the write.
+
+    The second time the row is there, and the form tells it.
+    """
+    try:
+        return save()
+    except IntegrityError:
+        return save()
 
 
 class GuardedForm(forms.ModelForm):

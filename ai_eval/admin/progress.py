@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
 from ai_eval.admin import words
-from ai_eval.admin.base import STOP_POLLING, EvalAdmin, go_to, is_fragment
+from ai_eval.admin.base import STOP_POLLING, EvalAdmin, go_to, is_fragment, key_of
 from ai_eval.admin.costs import basis_told, cost_told
-from ai_eval.admin.launching import LONGEST_ID, wake_on_commit
+from ai_eval.admin.launching import wake_on_commit
 from ai_eval.conf import site_settings
 from ai_eval.errors import EvalError
 from ai_eval.models import Run
@@ -249,9 +249,9 @@ class ProgressPages(EvalAdmin):
     def _derive(self, begin: Callable[[int], Run], request: HttpRequest, run_id: int) -> HttpResponse:
         """A new run out of the stored answers. A form's `seen` is the newest run that it knew of."""
         source = Run.objects.only("pk", "target_id").get(pk=run_id)
-        seen = request.POST.get("seen", "")
-        if source.target_id is not None and seen.isascii() and seen.isdigit() and len(seen) <= LONGEST_ID:
-            run = begin_once(source.target_id, int(seen), partial(begin, run_id))
+        seen = key_of(request.POST.get("seen", ""))
+        if source.target_id is not None and seen is not None:
+            run = begin_once(source.target_id, seen, partial(begin, run_id))
         else:
             run = begin(run_id)
         self.log_addition(request, run, f"{run.get_kind_display()}, from run {run_id}.")

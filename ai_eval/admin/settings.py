@@ -1,15 +1,17 @@
 """The settings: one form for the one row, which is made when it is first saved."""
 
 import copy
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from ai_eval.admin.base import EvalAdmin
+from ai_eval.admin.lost_update import or_told
 from ai_eval.admin.settings_form import NOTHING, SettingsForm, in_force, standing_problems
+from ai_eval.admin.single_row import SingleRowPage
 from ai_eval.configuration.judge_catalogue import key_story
 from ai_eval.models import EvalSettings, effective_settings
 from ai_eval.permissions import ADMINISTER, VALIDATE_JUDGES, allowed
@@ -27,7 +29,7 @@ SECTIONS = (
 
 
 @admin.register(EvalSettings)
-class EvalSettingsAdmin(EvalAdmin):
+class EvalSettingsAdmin(SingleRowPage):
     """The form stands where the list of rows would."""
 
     see = edit = (ADMINISTER,)
@@ -50,11 +52,7 @@ class EvalSettingsAdmin(EvalAdmin):
             return self._form_page(
                 request, SettingsForm.refilled(request.POST, _stored(), **fields), cleared=True
             )
-        try:
-            return self._save(request)
-        except IntegrityError:
-            # Somebody made the row between the look and the save: now it is there, and is told.
-            return self._save(request)
+        return or_told(partial(self._save, request))
 
     def change_view(
         self,
@@ -72,15 +70,7 @@ class EvalSettingsAdmin(EvalAdmin):
             before = _stored()
             form = SettingsForm(request.POST, instance=copy.copy(before))
             if form.is_valid():
-                changed = form.changed_fields(before)
-                if changed:
-                    made = before.pk is None
-                    # A row that is there by now is not overwritten.
-                    form.instance.save(force_insert=made)
-                    if made:
-                        self.log_addition(request, form.instance, [{"added": {}}])
-                    else:
-                        self.log_change(request, form.instance, [{"changed": {"fields": changed}}])
+                changed = self.write_row(request, form, before)
                 messages.success(request, f"Saved: {listed(changed)}." if changed else "Nothing was changed.")
                 return HttpResponseRedirect(self.url("evalsettings_changelist"))
         return self._form_page(request, form)

@@ -11,7 +11,7 @@ from django.contrib.admin.widgets import AdminTextInputWidget
 from ai_eval.admin.single_row import SingleRowForm
 from ai_eval.checks import VALUES
 from ai_eval.conf import SiteSettings, site_settings
-from ai_eval.configuration.pasted_keys import WHERE, endpoint_problem, holds_key
+from ai_eval.configuration.endpoints import WHERE, address_problem, holds_key, model_problem
 from ai_eval.models import EvalSettings
 from ai_eval.wording import one_line
 
@@ -145,13 +145,11 @@ def setting_problem(name: str, value: Any) -> str:
         return f"It is {one_line(written(value))}, and must be {wanted}."
     if name == "dataset_path" and (problem := directory_problem(value)):
         return f"This directory {problem}."
-    if name == "judge_api_base" and (problem := endpoint_problem(value)):
+    if name == "judge_api_base" and (problem := address_problem(value)):
         return f"This address {problem}."
-    if name == "judge_model" and (not value.isprintable() or any(sign.isspace() for sign in value)):
-        return "A model's name has no space and no character that can't be seen."
-    if name in ("judge_model", "dataset_path") and holds_key(value):
-        return f"This looks like a key: {WHERE}."
-    return ""
+    if name == "judge_model":
+        return model_problem(value)
+    return f"This looks like a key: {WHERE}." if name == "dataset_path" and holds_key(value) else ""
 
 
 def _range(name: str) -> str:

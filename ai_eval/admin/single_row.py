@@ -5,7 +5,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.http import HttpRequest
 
+from ai_eval.admin.base import EvalAdmin
 from ai_eval.admin.lost_update import GuardedForm
 
 REMOVED = "removed"
@@ -34,16 +36,10 @@ class SingleRowForm(GuardedForm):
     def refilled(cls, typed: Any, instance: models.Model, **values: str) -> "SingleRowForm":
         """What was typed, with `values` instead where given: not checked, nothing saved."""
         form = cls(instance=instance)
-        for name in form.fields:
+        for name, field in form.fields.items():
             text = values.get(name, typed.get(name, ""))
-            form.initial[name] = form.as_typed(name, text)
+            form.initial[name] = bool(text) if isinstance(field, forms.BooleanField) else text
         return form
-
-    def as_typed(self, name: str, text: str) -> Any:
-        """The text that was typed into a field, as an initial value of it."""
-        if isinstance(self.fields[name], forms.JSONField):
-            return forms.fields.InvalidJSONInput(text)
-        return bool(text) if isinstance(self.fields[name], forms.BooleanField) else text
 
     def changed_fields(self, before: models.Model) -> list[str]:
         """Labels of the fields in which the instance differs from the row as it was."""
@@ -53,3 +49,19 @@ class SingleRowForm(GuardedForm):
             for name in names
             if getattr(before, name) != getattr(self.instance, name)
         ]
+
+
+class SingleRowPage(EvalAdmin):
+    """A page whose form writes a row that need not exist."""
+
+    def write_row(self, request: HttpRequest, form: SingleRowForm, before: models.Model) -> list[str]:
+        """Store and log what the valid form changes of the row as it was; the labels of what changed."""
+        changed, made = form.changed_fields(before), before.pk is None
+        if changed:
+            # A row that somebody made meanwhile is not to be overwritten.
+            form.instance.save(force_insert=made)
+            if made:
+                self.log_addition(request, form.instance, [{"added": {}}])
+            else:
+                self.log_change(request, form.instance, [{"changed": {"fields": changed}}])
+        return changed

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.forms import BoundField
 from django.http import (
@@ -21,6 +22,7 @@ from django.http import (
 from django.urls import URLPattern
 
 from ai_eval.admin.base import EvalAdmin
+from ai_eval.admin.lost_update import or_told
 from ai_eval.admin.target_fields import Preview, TargetForm
 from ai_eval.admin.target_graders import GraderGroup, grader_groups
 from ai_eval.admin.target_reading import reading_context
@@ -102,11 +104,7 @@ class TargetFormPages(EvalAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        try:
-            return super().changeform_view(request, object_id, form_url, extra_context)
-        except IntegrityError:
-            # Somebody took the id between the check and the save: now the check finds it.
-            return super().changeform_view(request, object_id, form_url, extra_context)
+        return or_told(partial(super().changeform_view, request, object_id, form_url, extra_context))
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

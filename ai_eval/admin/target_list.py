@@ -15,7 +15,7 @@ from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
-from ai_eval.admin.base import EvalAdmin
+from ai_eval.admin.base import EvalAdmin, key_of
 from ai_eval.admin.charts import SparkPoint
 from ai_eval.admin.filters import BooleanInRow, ChoicesInRow, ListFilterInRow
 from ai_eval.admin.words import VERDICTS, run_sign
@@ -30,8 +30,6 @@ METRICS: Mapping[str, str] = {
     Target.Metric.AVG_SCORE: "Average score of 5",
 }
 NO_RUN = "none"
-LONGEST_KEY = 18
-"""Digits of a number that every database takes for a key."""
 
 
 def spark_points(runs: Sequence[PastRun], metric: str) -> list[SparkPoint]:
@@ -58,10 +56,6 @@ def state_context(state: TargetState) -> dict[str, Any]:
         "points": spark_points(state.history, state.metric),
         "counts": counts_sentence(state.verdict) if state.verdict else "",
     }
-
-
-def _is_key(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= LONGEST_KEY
 
 
 class LastVerdictFilter(ListFilterInRow):
@@ -132,7 +126,7 @@ class TargetListPage(EvalAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         if any("\x00" in value for _, values in request.GET.lists() for value in values):
             raise BadRequest("a value holds a NUL character")
-        if not all(map(_is_key, request.POST.getlist(ACTION_CHECKBOX_NAME))):
+        if any(key_of(each) is None for each in request.POST.getlist(ACTION_CHECKBOX_NAME)):
             raise BadRequest("a selected target is no number of one")
         return super().changelist_view(request, {"title": "Targets", **(extra_context or {})})
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from ai_eval.configuration.endpoints import address_problem, parameter_problems
 from ai_eval.configuration.reading import Wrong, not_in_this_version, place, unknown_key
 from ai_eval.configuration.schema import (
     DATASET_KEYS,
@@ -17,7 +18,7 @@ from ai_eval.configuration.schema import (
     TARGET_NESTED,
     Key,
 )
-from ai_eval.configuration.validation import address_problem, target_problems, unregistered
+from ai_eval.configuration.validation import target_problems, unregistered
 from ai_eval.datasets.base import LoadedDataset, registry
 from ai_eval.datasets.loading import source_problem
 from ai_eval.datasets.placed import line_of, written
@@ -120,8 +121,6 @@ def _read_nested(entry: Entry, name: str, keys: tuple[Key, ...]) -> Values:
 
 def read_judge(entry: Entry) -> Values:
     """The fields of a judge's settings."""
-    from ai_eval.llm import check_parameters
-
     known = [key.name for key in JUDGE_KEYS]
     entry.refuse_unknown(known, entry.given)
     entry.require(["grader"], entry.given, known)
@@ -139,7 +138,7 @@ def read_judge(entry: Entry) -> Values:
             entry.problem("prompt", sentence)
     if unusable := address_problem(values["api_base"]):
         entry.problem("api_base", unusable)
-    for sentence in check_parameters(values["parameters"]):
+    for sentence in parameter_problems(values["parameters"]):
         entry.problem("parameters", sentence)
     return values
 

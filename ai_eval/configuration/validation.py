@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from ai_eval import agents, environments
+from ai_eval.configuration.endpoints import address_problem, parameter_problems
 from ai_eval.graders import registry
 from ai_eval.models import Target
 from ai_eval.wording import hint, listed, quoted
@@ -62,22 +63,12 @@ def _agent_problems(target: Target) -> list[str]:
 
 
 def _model_problems(target: Target) -> list[str]:
-    from ai_eval.llm import check_parameters
-
     problems = []
     if not target.model.strip():
         problems.append("chat mode needs a model, a LiteLLM model string such as openai/gpt-4.1-mini")
     if unusable := address_problem(target.api_base):
         problems.append(f"api_base {unusable}")
-    return problems + check_parameters(target.parameters)
-
-
-def address_problem(address: str) -> str:
-    """Why an endpoint's address can't be used, or nothing; an empty one is the provider's own."""
-    from ai_eval.configuration.pasted_keys import query_key_problem
-    from ai_eval.llm_keys import base_problem
-
-    return base_problem(address) or query_key_problem(address)
+    return problems + parameter_problems(target.parameters)
 
 
 def _grader_problems(target: Target) -> list[str]:

@@ -77,33 +77,49 @@ EMPTY_RECORD = "The record of tool calls is empty: the system called no tools."
 _DOLLAR = re.compile(r"\$(?:(?P<escaped>\$)|(?P<name>[A-Za-z_][A-Za-z0-9_]*+)|\{(?P<braced>[^{}\s]*+)\})?")
 
 
+@dataclass(frozen=True)
+class TemplateProblem:
+    """One thing that is wrong with a template. It has a place, or is about the whole: `line` is then 0."""
+
+    what: str
+    line: int = 0
+    """From 1."""
+    column: int = 0
+    """From 1, in characters."""
+    length: int = 0
+    """Characters of the template that are wrong, from there on."""
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: {self.what}" if self.line else self.what
+
+
 def check_template(template: str) -> list[str]:
     """What is wrong with a template, one sentence each; none when it can be used.
 
     A slot is written `$name` or `${name}`, a dollar sign `$$`. Every slot must be there, and nothing
     else may follow a dollar sign. Braces and percent signs have no meaning.
     """
-    problems: list[str] = []
+    return [str(problem) for problem in template_problems(template)]
+
+
+def template_problems(template: str) -> list[TemplateProblem]:
+    """The same, with the place of each."""
+    problems: list[TemplateProblem] = []
     present: set[str] = set()
     lines = [0, *(end.end() for end in re.finditer("\n", template))]
     for found in _DOLLAR.finditer(template):
         if found["escaped"]:
             continue
         name = found["name"] if found["braced"] is None else found["braced"]
-        if name is None:
-            problems.append(f"{_place(lines, found.start())}: a dollar sign is written $$")
-        elif name in SLOTS:
+        if name in SLOTS:
             present.add(name)
-        else:
-            problems.append(f"{_place(lines, found.start())}: unknown slot {found[0]}{_hint(name)}")
-    problems += [f"the slot ${slot} is missing" for slot in SLOTS if slot not in present]
-    return problems
-
-
-def _place(lines: Sequence[int], position: int) -> str:
-    """`lines` are the positions at which the lines begin."""
-    line = bisect_right(lines, position)
-    return f"line {line}, column {position - lines[line - 1] + 1}"
+            continue
+        what = "a dollar sign is written $$" if name is None else f"unknown slot {found[0]}{_hint(name)}"
+        line = bisect_right(lines, found.start())
+        column = found.start() - lines[line - 1] + 1
+        problems.append(TemplateProblem(what, line, column, len(found[0])))
+    missing = [slot for slot in SLOTS if slot not in present]
+    return problems + [TemplateProblem(f"the slot ${slot} is missing") for slot in missing]
 
 
 def _hint(name: str) -> str:

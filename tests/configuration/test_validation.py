@@ -55,6 +55,15 @@ def test_a_target_that_can_be_launched_has_no_problems(fields: dict):
         ),
         ({"api_base": "ftp://x"}, "api_base does not begin with http:// or https://"),
         (
+            {"api_base": "https://host.example/sk-abc123def456/v1"},
+            "api_base holds what looks like a key; "
+            "a key comes from the environment, and is never stored here",
+        ),
+        (
+            {"parameters": {"stop": ["sk-abc123def456"]}},
+            "parameter 'stop' looks like a key: a key comes from the environment, and is never stored here",
+        ),
+        (
             {"api_base": "http://me:secret@x/"},
             "api_base holds a user name; a key comes from the environment",
         ),
