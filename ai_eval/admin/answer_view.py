@@ -8,6 +8,7 @@ from typing import Any
 from ai_eval.datasets.schema import KNOWN_KEYS
 from ai_eval.models import Answer, Grade, Run
 from ai_eval.stats import reaches
+from ai_eval.text import is_blank
 
 SHOWN_CHARACTERS = 20_000
 CALLS_A_PAGE = 100
@@ -187,6 +188,7 @@ def answer_context(run: Run, answer: Answer) -> dict[str, Any]:
         "turns": question_turns(answer.question),
         "parts": question_parts(answer.question),
         "response": None if answer.response is None else long_text(answer.response),
+        "blank": answer.response is not None and is_blank(answer.response),
         "error": long_text(answer.error),
         "record": None if answer.tool_calls is None else call_page(answer.tool_calls),
         "changes": None if answer.changes is None else long_text(readable(answer.changes)),

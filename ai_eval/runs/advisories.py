@@ -32,12 +32,12 @@ def _fallback_advisories(run: Run, observing: list[str]) -> list[str]:
     marked = Grade.objects.filter(
         answer__run=run, grader__in=observing, reason__contains=ToolUsageGrader.FALLBACK_MARKER
     )
-    counted = marked.count()
-    if not counted:
+    marks = marked.count()
+    if not marks:
         return []
     return [
-        f"{counted} grades of graders that observe actions say '{ToolUsageGrader.FALLBACK_MARKER}': "
-        "they do not rest on what the agent did"
+        f"graders that observe actions say '{ToolUsageGrader.FALLBACK_MARKER}' in "
+        f"{counted(marks, 'grade')}, without what the agent did to rest on"
     ]
 
 

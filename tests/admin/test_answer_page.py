@@ -107,6 +107,16 @@ def test_a_transcript_is_shown_turn_by_turn(olga: Client):
     assert "Transcript user Where is Emma? assistant Out. user Until when?" in text
 
 
+@pytest.mark.parametrize(
+    ("response", "told"), [("", "The response is empty."), (" \n ", "3 characters and no word")]
+)
+def test_a_response_without_a_word_is_told_and_is_no_empty_box(olga: Client, response: str, told: str):
+    answer = answer_to("one")
+    Answer.objects.filter(pk=answer.pk).update(response=response)
+    text = words(shown(olga, page_of(answer)))
+    assert told in text
+
+
 def test_what_graders_were_given_is_shown_under_its_own_keys(olga: Client):
     answer = answer_to(
         {"id": "q", "input": "one", "zone": "b", "metadata": {"shelf": 4}, "expected_facts": ["open at nine"]}
